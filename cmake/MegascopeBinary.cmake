@@ -1,7 +1,7 @@
 # What is loaded into a program we did not build: the library itself and its modules.
 
 # Carries its own C++ runtime, shows no symbol of an archive, leaves nothing undefined.
-function(megascope_link_as_guest target)
+function(megascope_link_as_preloaded target)
   if(NOT MEGASCOPE_SANITIZE)  # a sanitizer's runtime wants the shared C++ runtime and undefined symbols
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,defs)
   endif()
@@ -10,10 +10,10 @@ function(megascope_link_as_guest target)
 endfunction()
 
 # megascope_link_plugin_flags(target)
-# The flags of libmegascope.so: a guest, with the exports of cmake/megascope.map and the C API's SOVERSION.
+# The flags of libmegascope.so: a preloaded library, with the exports of cmake/megascope.map and the C API's SOVERSION.
 function(megascope_link_plugin_flags target)
   set(map "${PROJECT_SOURCE_DIR}/cmake/megascope.map")
-  megascope_link_as_guest(${target})
+  megascope_link_as_preloaded(${target})
   target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME megascope VERSION ${PROJECT_VERSION} SOVERSION 1 LINKER_LANGUAGE CXX LINK_DEPENDS "${map}")
@@ -34,7 +34,7 @@ function(megascope_add_module name)
   foreach(used IN LISTS ARG_USES)
     target_link_libraries(${target} PRIVATE megascope_${used})
   endforeach()
-  megascope_link_as_guest(${target})
+  megascope_link_as_preloaded(${target})
   target_link_options(${target} PRIVATE "LINKER:--version-script=${map}")
   set_property(GLOBAL APPEND PROPERTY MEGASCOPE_MODULES ${name})
 endfunction()

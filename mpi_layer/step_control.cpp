@@ -133,7 +133,7 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   if (is_forked_child()) return;
   const NoCancel no_cancel;
   const Turn turn(*this, true);  // waits: a tick of another thread is short, and a skipped boundary
-                                 // could not be made up for
+                                 // could not be repeated
   if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
   std::optional<OverheadTimer> overhead;
   if (Recorder* const active = recorder()) overhead.emplace(*active);
@@ -344,7 +344,7 @@ void StepControl::finish_mail() noexcept {
                                                           true);
   const bool has_taken = rank_updates && mail_->receive_all(*rank_updates);
   const bool is_all_taken = agree(0, has_taken, false).has_value();
-  is_mail_broken_ = !is_all_taken || !mail_->see_off();
+  is_mail_broken_ = !is_all_taken || !mail_->wait_all_sent();
 }
 
 void StepControl::finish() noexcept {

@@ -34,7 +34,7 @@ class StepMail {
   bool receive_all(std::uint64_t sent_count) noexcept;
   /// Completes the sends once rank 0 has received everything; must not be called otherwise. Returns
   /// false if MPI failed.
-  bool see_off() noexcept { return pieces_.wait() && last_pieces_.wait(); }
+  bool wait_all_sent() noexcept { return pieces_.wait() && last_pieces_.wait(); }
 
  private:
   struct Arrival {

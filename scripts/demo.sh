@@ -47,7 +47,7 @@ case $run_directory in
   *) whole_path=$PWD/$run_directory ;;
 esac
 
-echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It tells its steps and layers by hooks"
+echo "demo: a GPT trains on 4 ranks, 2 that share each layer, in 2 pipeline stages. It annotates its steps and layers with hooks"
 echo "demo: (examples/gpt/observe.h), which do nothing until the library is preloaded; any MPI program is recorded like this:"
 echo
 if [ "$live" = off ]; then

@@ -49,15 +49,15 @@ double ClockBounds::contradiction_ns(const ClockLine& line, double part) const {
   return worst_ns;
 }
 
-ClockBounds::Space ClockBounds::space_at(double rate) const {
-  Space space{-kInfinite, kInfinite};
+ClockBounds::Slack ClockBounds::slack_at(double rate) const {
+  Slack slack{-kInfinite, kInfinite};
   for (const auto& [index, part] : parts_) {
     if (part.least.is_set)
-      space.min_ns = std::max(space.min_ns, part.least.shift_ns - rate * part.least.time_ns);
+      slack.min_ns = std::max(slack.min_ns, part.least.shift_ns - rate * part.least.time_ns);
     if (part.most.is_set)
-      space.max_ns = std::min(space.max_ns, part.most.shift_ns - rate * part.most.time_ns);
+      slack.max_ns = std::min(slack.max_ns, part.most.shift_ns - rate * part.most.time_ns);
   }
-  return space;
+  return slack;
 }
 
 /// Rate with the largest distance between the bounds, by ternary search: the distance is a concave
@@ -68,7 +68,7 @@ double ClockBounds::best_rate() const {
   for (int i = 0; i < 100; ++i) {
     const double a = low + (high - low) / 3;
     const double b = high - (high - low) / 3;
-    if (space_at(a).width_ns() < space_at(b).width_ns())
+    if (slack_at(a).width_ns() < slack_at(b).width_ns())
       low = a;
     else
       high = b;
@@ -80,11 +80,11 @@ double ClockBounds::best_rate() const {
 /// width_ns.
 ClockBounds::Rates ClockBounds::rates_with(double width_ns, double best) const {
   const auto edge = [&](double outside) {
-    if (space_at(outside).width_ns() >= width_ns) return outside;
+    if (slack_at(outside).width_ns() >= width_ns) return outside;
     double inside = best;
     for (int i = 0; i < 60; ++i) {
       const double rate = (inside + outside) / 2;
-      (space_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
+      (slack_at(rate).width_ns() >= width_ns ? inside : outside) = rate;
     }
     return inside;
   };
@@ -98,8 +98,8 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
   double farthest = 0.0;
   for (int i = 0; i <= kSteps; ++i) {
     const double rate = rates.low + (rates.high - rates.low) * i / kSteps;
-    const Space space = space_at(rate);
-    for (const double at_zero : {space.min_ns, space.max_ns}) {
+    const Slack slack = slack_at(rate);
+    for (const double at_zero : {slack.min_ns, slack.max_ns}) {
       farthest = std::max({farthest, std::fabs(at_zero - line.at_zero_ns),
                            std::fabs(at_zero + rate * length_ns_ - line.at(length_ns_))});
     }
@@ -109,16 +109,16 @@ double ClockBounds::farthest_ns(const ClockLine& line, const Rates& rates) const
 
 ClockLine ClockBounds::middle() const {
   ClockLine line;
-  line.is_bounded = std::isfinite(space_at(0.0).width_ns());
+  line.is_bounded = std::isfinite(slack_at(0.0).width_ns());
   if (!line.is_bounded) return line;
   const double best = best_rate();
-  const double max_ns = space_at(best).width_ns();  // < 0: no line satisfies all bounds
-  const Rates roomy = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
-  line.rate = std::clamp(0.0, std::min(roomy.low, roomy.high), std::max(roomy.low, roomy.high));
-  const Space space = space_at(line.rate);
-  line.at_zero_ns = (space.min_ns + space.max_ns) / 2;
+  const double max_ns = slack_at(best).width_ns();  // < 0: no line satisfies all bounds
+  const Rates loose = rates_with(max_ns > 0.0 ? max_ns / 2 : max_ns, best);
+  line.rate = std::clamp(0.0, std::min(loose.low, loose.high), std::max(loose.low, loose.high));
+  const Slack slack = slack_at(line.rate);
+  line.at_zero_ns = (slack.min_ns + slack.max_ns) / 2;
   line.error_ns = std::max(0.0, -max_ns) +
-                  farthest_ns(line, max_ns > 0.0 ? rates_with(0.0, best) : roomy);
+                  farthest_ns(line, max_ns > 0.0 ? rates_with(0.0, best) : loose);
   return line;
 }
 

@@ -56,7 +56,7 @@ class ClockBounds {
     Bound least;
     Bound most;
   };
-  struct Space {  ///< values at time 0 of the lines with one rate that satisfy the bounds
+  struct Slack {  ///< values at time 0 of the lines with one rate that satisfy the bounds
     double min_ns = 0.0;
     double max_ns = 0.0;
     double width_ns() const { return max_ns - min_ns; }
@@ -70,7 +70,7 @@ class ClockBounds {
   Part& part_of(std::uint64_t time_ns) {
     return parts_[static_cast<int>(static_cast<double>(time_ns) / length_ns_ * kParts)];
   }
-  Space space_at(double rate) const;
+  Slack slack_at(double rate) const;
   double best_rate() const;
   Rates rates_with(double width_ns, double best) const;
   double farthest_ns(const ClockLine& line, const Rates& rates) const;

@@ -52,14 +52,15 @@ ParallelGroups parallel_groups(const RecordSource& source) {
   for (auto& [name, dimension] : dimensions) {
     if (dimension.first_of_size.size() > 1) {
       groups.problems.push_back("the parallel group " + name +
-                                " is passed over: ranks tell different sizes of it, " +
+                                " is ignored: ranks specify different sizes of it, " +
                                 sizes_text(dimension));
       continue;
     }
     if (dimension.indices.size() != rank_count) {
-      groups.problems.push_back("the parallel group " + name + " is passed over: " +
-                                std::to_string(dimension.indices.size()) + " of " +
-                                std::to_string(rank_count) + " ranks tell their place in it");
+      groups.problems.push_back("the parallel group " + name +
+                                " is ignored: " + std::to_string(dimension.indices.size()) +
+                                " of " + std::to_string(rank_count) +
+                                " ranks specify their coordinate in it");
       continue;
     }
     const std::int32_t size = dimension.first_of_size.begin()->first;
@@ -72,7 +73,7 @@ ParallelGroups parallel_groups(const RecordSource& source) {
   if (groups.indices.empty() || !is_whole || divide_evenly(groups, rank_count, product))
     return groups;
   groups.indices.clear();
-  groups.problems.push_back("the parallel groups are passed over: " + shape + " does not divide " +
+  groups.problems.push_back("the parallel groups are ignored: " + shape + " does not divide " +
                             std::to_string(rank_count) + " ranks evenly");
   return groups;
 }

@@ -39,7 +39,7 @@ Detection detect(const RecordSource& source, const Options& options) {
     return detection;
   }
   if (reduced.ranks.size() < 2) {
-    detection.limitations.emplace_back("a single rank has nobody to be compared with");
+    detection.limitations.emplace_back("a single rank has no other rank to be compared with");
     return detection;
   }
   const Peers peers = find_peers(reduced, source, options.groups);

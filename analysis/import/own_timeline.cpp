@@ -338,10 +338,10 @@ void OwnTimeline::note_what_is_missing() {
     if (count != 0) timeline_.notes.push_back(std::to_string(count) + " " + what);
   };
   timeline_.notes.emplace_back(
-      "the file was written by megascope export: its run folder, where it is still there, tells "
-      "more");
+      "the file was written by megascope export: its run directory, if it still exists, "
+      "contains more");
   note(annotation_count_,
-       "waits and findings of an analysis were left out; megascope analyze finds them again");
+       "waits and findings of an analysis were omitted; megascope analyze finds them again");
   note(incomplete_count_,
        "messages and collectives were left out: not both ends are in the file, or they are "
        "nonblocking collectives");

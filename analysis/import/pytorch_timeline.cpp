@@ -103,7 +103,7 @@ class PytorchReader {
     if (rank == kUnknown && is_only_one) rank = 0;
     if (rank != kUnknown) return Status::ok();
     return Status::error(
-        "the file tells no rank; give it \"distributedInfo\": {\"rank\": N}, or name it "
+        "the file specifies no rank; give it \"distributedInfo\": {\"rank\": N}, or name it "
         "rank-N.json");
   }
 

@@ -98,7 +98,7 @@ std::vector<WaitSink::Meeting> WaitSink::take_meetings() {
     for (Meeting& meeting : task.meetings) all.push_back(std::move(meeting));
     task.meetings = {};
   }
-  std::ranges::sort(all, {}, &Meeting::starts);  // whatever task found them
+  std::ranges::sort(all, {}, &Meeting::starts);  // by time, not by the task that found them
   return all;
 }
 

@@ -7,7 +7,7 @@
 
 namespace megascope {
 
-/// Loads `libmegascope_<name>.so` from the directory `folder` and returns its table, which exists
+/// Loads `libmegascope_<name>.so` from `directory` and returns its table, which exists
 /// until the process ends. Returns an error if the file does not exist, cannot be loaded (a library
 /// that it needs is missing) or comes from another build. Any thread.
 Status load_module(const std::string& directory, const std::string& name,

@@ -15,9 +15,11 @@ class SingleCollective final : public TreeCollective {
 
  private:
   Status send(std::span<const std::byte>, int) override {
-    return Status::error("there is nobody to send to");
+    return Status::error("there is no other rank to send to");
   }
-  Status receive(Bytes&, int) override { return Status::error("there is nobody to receive from"); }
+  Status receive(Bytes&, int) override {
+    return Status::error("there is no other rank to receive from");
+  }
 };
 
 }  // namespace

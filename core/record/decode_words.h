@@ -60,8 +60,8 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   return fact;
 }
 
-/// Decodes a call and the facts in its own words. facts: room for two; fact_count receives how many
-/// there are. Returns the number of words; 0 if they are not a call.
+/// Decodes a call and the facts in its own words. facts: space for two; fact_count receives how
+/// many there are. Returns the number of words; 0 if they are not a call.
 [[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available,
                                                        std::uint64_t base_ticks, Call& call,
                                                        Fact* facts, std::size_t& fact_count) {

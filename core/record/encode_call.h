@@ -60,8 +60,8 @@ struct CallWords {
   CommId comm = kNoComm;
 };
 
-/// Writes the call's own words and returns their end. to: room for kMaxCallWords. Facts that do not
-/// fold must not be in `folded`.
+/// Writes the call's own words and returns their end. to: space for kMaxCallWords words. Facts that
+/// do not fold must not be in `folded`.
 [[gnu::always_inline]] inline Word* encode_call(Word* to, const CallWords& call,
                                                 const Folded& folded, std::uint64_t base_ticks,
                                                 bool has_facts) noexcept {

@@ -95,7 +95,7 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   Status status;
   ChunkHeader* chunk = store_->acquire(bytes, bytes, status, ChunkStore::Use::kDefinitions);
   if (chunk == nullptr)
-    return status.is_ok() ? Status::error("no room for definitions in " + store_->path()) : status;
+    return status.is_ok() ? Status::error("no space for definitions in " + store_->path()) : status;
   chunk->kind = ChunkKind::kDefinitions;
   std::memcpy(static_cast<void*>(chunk + 1), all.data(), all.size());
   chunk->used_bytes.store(sizeof(ChunkHeader) + all.size());
@@ -118,7 +118,7 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   const std::size_t bytes = location.sequence == 0 ? kFirstChunkBytes : kChunkBytes;
   ChunkHeader* chunk = status.is_ok() ? store_->acquire(bytes, bytes, status) : nullptr;
   if (chunk == nullptr)
-    return status.is_ok() ? Status::error("no room in " + store_->path()) : status;
+    return status.is_ok() ? Status::error("no space in " + store_->path()) : status;
   const ClockPoint& first = info_.clock_points.front();
   const auto since_first = static_cast<std::int64_t>(ticks - first.ticks);
   chunk->kind = ChunkKind::kEvents;

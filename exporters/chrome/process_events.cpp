@@ -97,7 +97,7 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
   if (progress) progress(call_count % kProgressCalls);
 }
 
-/// Counters belong to the process, whatever thread sets them. JSON cannot express non-finite
+/// Counters belong to the process, not to the thread that sets them. JSON cannot express non-finite
 /// numbers.
 void ProcessEvents::add_point(const timeline::Event& event) {
   const Point& point = *event.point;

@@ -253,11 +253,11 @@ Lines facts_section(const RunReport& report, const TimeShares& shares) {
   const std::vector<std::int32_t> missing = missing_ranks(report);
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_standalone);
   if (!missing.empty() && is_alone) {
-    append(lines,
-           labelled("Alone", fmt::format("{} of {} ranks; not all ranks have the library, so each "
-                                         "rank with the library writes its "
-                                         "own trace and report; `megascope join` combines them",
-                                         report.ranks.size(), report.world_size)));
+    append(lines, labelled("Standalone",
+                           fmt::format("{} of {} ranks; not all ranks have the library, so each "
+                                       "rank with the library writes its "
+                                       "own trace and report; `megascope join` combines them",
+                                       report.ranks.size(), report.world_size)));
   } else if (!missing.empty()) {
     append(lines,
            labelled("Missing", fmt::format("{} of {} ranks have no trace ({})", missing.size(),

@@ -40,8 +40,8 @@ std::vector<double> clock_errors(std::vector<double> measured_ns,
 
 }  // namespace
 
-/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
-/// a name.
+/// Ranks whose traces are of another run than the first one's. Standalone ranks each have a
+/// synthetic run name.
 std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run) {
   const std::string* id = nullptr;
   std::vector<std::int32_t> found;

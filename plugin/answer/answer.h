@@ -92,8 +92,8 @@ void raise_gain_to_cost(whatif::Scenario& scenario);
 /// Returns the measured error bound of each rank's clock, in ns, by index in world_ranks(); < 0:
 /// the clock was not compared with the others.
 std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& time);
-/// Ranks whose traces are of another run than the first one's. Ranks that wrote alone each made up
-/// a name.
+/// Ranks whose traces are of another run than the first one's. Standalone ranks each have a
+/// synthetic run name.
 std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run);
 
 }  // namespace megascope::answer

@@ -9,8 +9,8 @@
 
 namespace megascope::answer {
 
-/// Which ranks share cores and what their CPU times are, for the view; culprits that were only kept
-/// waiting for a core are renamed (cpu::name_preempted), and what the whole run shows is added
+/// Which ranks share cores and what their CPU times are, for the view; root causes that were only
+/// kept waiting for a core are renamed (cpu::name_preempted), and what the whole run shows is added
 /// (cpu::judge_whole_run). Calls are read again only where readings leave something to explain:
 /// root causes, no steps, ranks that stood still. Before the steps of root causes are renumbered.
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,

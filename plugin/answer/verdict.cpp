@@ -24,13 +24,13 @@ Status check(const trace::RunSource& run) {
   const std::size_t here = run.world_ranks().size();
   if (here != static_cast<std::size_t>(run.world_size())) {
     return Status::error("the traces of " + std::to_string(here) + " of " +
-                         std::to_string(run.world_size()) + " ranks are in the run folder");
+                         std::to_string(run.world_size()) + " ranks are in the run directory");
   }
   if (!cut_short.empty())
     return Status::error("the trace of " + ranks_text(cut_short) + " is not whole");
   return ranks_of_other_runs(run).empty()
              ? Status::ok()
-             : Status::error("traces of different runs are in the run folder");
+             : Status::error("traces of different runs are in the run directory");
 }
 
 Status find(const VerdictJob& job, std::string& text) {

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/// megascope_verdict RUN_FOLDER NS: what the library asks at the end of a run, in a process of its
-/// own, so that nothing that happens here can happen to the application. Prints "+" and the
+/// megascope_verdict RUN_DIRECTORY NS: what the library asks at the end of a run, in a process of
+/// its own, so that nothing that happens here can happen to the application. Prints "+" and the
 /// verdict, or "-" and why there is none.
 int main(int argc, char** argv) {
   sigset_t none;

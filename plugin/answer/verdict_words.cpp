@@ -100,7 +100,7 @@ std::string verdict_text(const AnswerView& view) {
                 ? ""
                 : " " + root_cause_text(view, view.detection.root_causes.front()));
   }
-  if (view.source.world_size() < 2) return "One rank: there is nobody to wait for.";
+  if (view.source.world_size() < 2) return "One rank: there is no other rank to wait for.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }

@@ -60,11 +60,11 @@ struct RecoverArguments {
 int recover_traces(const RecoverArguments& arguments);
 
 struct JoinArguments {
-  std::vector<std::string> pieces;
+  std::vector<std::string> fragments;
   std::string out;
 };
 /// Combines run directories and traces of one job into one run directory.
-int join_pieces(const JoinArguments& arguments);
+int join_fragments(const JoinArguments& arguments);
 
 struct HangArguments {
   std::string directory;

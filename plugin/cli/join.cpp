@@ -7,9 +7,9 @@
 
 namespace megascope::cli {
 
-int join_pieces(const JoinArguments& arguments) {
+int join_fragments(const JoinArguments& arguments) {
   trace::JoinResult result;
-  const Status status = trace::join_run(arguments.pieces, arguments.out, result);
+  const Status status = trace::join_run(arguments.fragments, arguments.out, result);
   for (const std::string& problem : result.problems) say(problem);
   if (!status.is_ok()) {
     say(status.message());

@@ -153,7 +153,7 @@ struct CommandLine {
         "join", "Combines separately recorded traces of one job into one run directory");
     command
         ->add_option(
-            "PIECE", join.pieces,
+            "FRAGMENT", join.fragments,
             "Run directories, directories of a run in scratch storage, or traces (rank-3.mgt)")
         ->required();
     command
@@ -163,7 +163,7 @@ struct CommandLine {
     command->footer(
         "For jobs in which some ranks had no library, so that each other rank wrote a trace of "
         "its\n"
-        "own, and for hosts without a common directory. The pieces are copied, not changed.");
+        "own, and for hosts without a common directory. The fragments are copied, not changed.");
   }
 
   void add_hang() {
@@ -300,7 +300,7 @@ struct CommandLine {
       return show_hang(hang);
     }
     if (app.got_subcommand("analyze")) return analyze_run(analyze);
-    if (app.got_subcommand("join")) return join_pieces(join);
+    if (app.got_subcommand("join")) return join_fragments(join);
     return recover_traces(recover);
   }
 };

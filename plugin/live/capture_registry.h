@@ -29,7 +29,7 @@ class CaptureRegistry {
   std::optional<std::vector<std::uint32_t>> add(
       const std::vector<tensors::CaptureRequest>& capture_requests, From from,
       const std::vector<std::uint32_t>& former = {});
-  /// Releases ids. A request that no rank uses any more is removed.
+  /// Releases ids. A request that no client uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
   /// Null: no such request. Valid until the registry changes.
   const tensors::CaptureRequest* find(std::uint32_t id) const;

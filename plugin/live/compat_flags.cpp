@@ -40,7 +40,7 @@ std::optional<CompatFlag> flag_named(std::string_view name) {
   return found == kRows.end() ? std::nullopt : std::optional(found->flag);
 }
 
-bool is_passed_over(std::string_view name) {
+bool is_ignored(std::string_view name) {
   return name == "Result" || name == "MLP2_Plot" || name == "INVALID_FLAG";
 }
 

@@ -46,7 +46,7 @@ inline constexpr int kResultNumber = 6;
 const CompatFlagRow& row_of(CompatFlag flag);
 std::optional<CompatFlag> flag_named(std::string_view name);
 /// Flags known to the reference implementations that are ignored here.
-bool is_passed_over(std::string_view name);
+bool is_ignored(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
 /// One capture request for each pattern of the flag, based on `capture_request`.

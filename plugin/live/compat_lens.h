@@ -26,8 +26,8 @@ class CompatLens {
   CompatFlag flag() const { return wanted_.flag; }
   /// The capture request for the current knowledge of the shape, without a name.
   tensors::CaptureRequest capture_request() const;
-  /// Reports the shape of a tensor. Returns true if wish() has changed; views captured for the
-  /// earlier request must then be ignored.
+  /// Reports the shape of a tensor. Returns true if capture_request() has changed; views captured
+  /// for the earlier request must then be ignored.
   bool learn(const std::vector<std::uint64_t>& shape);
   /// Converts a view. layer: from 0. On success the result has at least 3 dimensions and at most
   /// kMaxCompatNumbers values. nullopt: `problem` says why the view cannot be shown.

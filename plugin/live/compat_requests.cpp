@@ -143,7 +143,7 @@ CompatForm form_of(const Json& flags, const Json& configuration) {
 
 void check_names(const Json& flags, Fields& fields) {
   for (const auto& [name, value] : flags.items()) {
-    if (!flag_named(name) && !is_passed_over(name))
+    if (!flag_named(name) && !is_ignored(name))
       return fields.fail("Unknown flag `" + name.substr(0, 64) + "`.");
     if (!truth_of(value)) return fields.fail(name.substr(0, 64), "true or false");
   }

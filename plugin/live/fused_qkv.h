@@ -26,9 +26,9 @@ class FusedQkv {
   tensors::CaptureRequest capture_request() const;
   /// Number of values that tiles_of() returns for a view of this shape.
   std::uint64_t numbers_of(const std::vector<std::uint64_t>& shape) const;
-  /// view: [sequences, tokens, groups, queries + 2, cells], captured for wish(); nullopt if it has
-  /// another shape. Result: [sequences, tokens, tiles], NaN where Q, K or V has fewer elements than
-  /// tiles.
+  /// view: [sequences, tokens, groups, queries + 2, cells], captured for capture_request(); nullopt
+  /// if it has another shape. Result: [sequences, tokens, tiles], NaN where Q, K or V has fewer
+  /// elements than tiles.
   std::optional<Numbers> tiles_of(const Numbers& view) const;
 
  private:

@@ -133,7 +133,7 @@ Status load_npy(const std::string& directory, const std::string& path, NpyArray&
   if (directory.empty())
     return Status::error(
         "vectors are disabled: set MEGASCOPE_LIVE_VECTORS, before the program starts, to their "
-        "folder");
+        "directory");
   const bool has_zero = path.find('\0') != std::string::npos;
   const std::string root = real_path(directory);
   const std::string file = has_zero || root.empty()

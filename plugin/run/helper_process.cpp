@@ -39,7 +39,7 @@ int become(void* argument) {
 }
 
 /// Intermediate process that starts the program and exits at once. After execve a child always
-/// sends SIGCHLD to its parent, whatever clone() flags it has; so the application must not be the
+/// sends SIGCHLD to its parent, with any clone() flags; so the application must not be the
 /// parent.
 int start_it(void* argument) {
   auto& program = *static_cast<Program*>(argument);

@@ -115,7 +115,7 @@ class Capture final : public CounterSink, public RequestSink {
   PartBox parts_{kMaxRankUpdateBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
-  // What the next letter begins with, whatever else has no space.
+  // What the next rank update begins with, even if nothing else has space in it.
   bool is_to_introduce_ = false;
   bool is_to_report_polls_ = false;
   std::string failure_;                      ///< of a request; empty: none

@@ -33,9 +33,9 @@ std::optional<Spread> spread_of(const TensorView& tensor, const Layout& layout,
 std::optional<TensorView> flattened(const TensorView& tensor, std::uint32_t keep,
                                     std::string& problem);
 
-/// This rank's part of the requested view, without wish, key, step and time, which the caller sets.
-/// Reads each element once. Returns nullopt if the view is too large; `problem` then says so.
-/// Throws std::bad_alloc.
+/// This rank's part of the requested view, without capture request, key, step and time, which the
+/// caller sets. Reads each element once. Returns nullopt if the view is too large; `problem` then
+/// says so. Throws std::bad_alloc.
 std::optional<ViewPart> make_part(const CaptureRequest& capture_request, const TensorView& tensor,
                                   const Spread& spread, std::string& problem);
 

@@ -60,12 +60,22 @@ class _HooksTable(ctypes.Structure):
     ]
 
 
+# What functions return that the library does not have; the others return 0.
+_ABSENT = {"group_set": -1, "groups_set": -1, "save": -1, "last_error": b""}
+
+
 class _Functions:
-    """The functions of the table, read once, because ctypes creates a new object at each access of a structure field."""
+    """The functions of the table, read once, because ctypes creates a new object at each access of a structure field. A function that
+    the library does not have does nothing."""
 
     def __init__(self, table: _HooksTable) -> None:
         for name, _ in _HooksTable._fields_[1:]:
-            setattr(self, name, getattr(table, name))
+            function = getattr(table, name)
+            setattr(self, name, function if function else self._absent(_ABSENT.get(name, 0)))
+
+    @staticmethod
+    def _absent(result):
+        return lambda *arguments: result
 
 
 def _libraries():
@@ -76,14 +86,22 @@ def _libraries():
         yield path
 
 
+def _common_entries(size_bytes: ctypes.c_size_t) -> _HooksTable:
+    """The entries of a table that lie within the size that the library states, whole entries only; the others are null."""
+    table = _HooksTable()
+    count = min(size_bytes.value, ctypes.sizeof(table))
+    ctypes.memmove(ctypes.addressof(table), ctypes.addressof(size_bytes), count - count % ctypes.sizeof(ctypes.c_void_p))
+    return table
+
+
 def _find():
-    """The functions; None: the library is not loaded, or is older than this package."""
+    """The functions; None: the library is not loaded. Package and library may be of different versions, as in plugin/api/stub.c."""
     for library in _libraries():
         try:
-            table = _HooksTable.in_dll(ctypes.CDLL(library), "megascope_hooks_v1")
+            size_bytes = ctypes.c_size_t.in_dll(ctypes.CDLL(library), "megascope_hooks_v1")  # the first member of the table
         except (OSError, ValueError, TypeError):
             continue
-        return _Functions(table) if table.size_bytes >= ctypes.sizeof(_HooksTable) else None
+        return _Functions(_common_entries(size_bytes))
     return None
 
 

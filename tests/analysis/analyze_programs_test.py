@@ -180,7 +180,7 @@ class BadInput(Case):
 
     def test_one_rank(self):
         self.record("allreduce", 0, ranks=1)
-        self.assertEqual(self.found()["verdict"], "One rank: there is nobody to wait for.")
+        self.assertEqual(self.found()["verdict"], "One rank: there is no other rank to wait for.")
 
     def test_no_trace(self):
         os.mkdir(self.run_directory)

@@ -85,9 +85,9 @@ TEST_F(Directory, ATraceThatIsMissingOrDamagedIsReported) {
   write(slow_rank_five());
   fs::remove(path_ + "/rank-3.mgt");
   std::string text;
-  EXPECT_EQ(verdict(text).message(), "the traces of 7 of 8 ranks are in the run folder");
+  EXPECT_EQ(verdict(text).message(), "the traces of 7 of 8 ranks are in the run directory");
   fs::resize_file(path_ + "/rank-2.mgt", 100);
-  EXPECT_EQ(verdict(text).message(), "the traces of 6 of 8 ranks are in the run folder");
+  EXPECT_EQ(verdict(text).message(), "the traces of 6 of 8 ranks are in the run directory");
   EXPECT_EQ(text, "");
 }
 

@@ -347,7 +347,7 @@ class Join(Case):
         self.assertEqual(sum(report["losses"].values()), 0)
         text = self.call("report", "all").stdout
         self.assertIn("1 of 4 ranks have no trace (2)", text)
-        self.assertNotIn("Alone", text)
+        self.assertNotIn("Standalone", text)
         for name in (name for name in ("otf2", "perfetto") if json.loads(self.call("info", "--json").stdout)["features"][name]):
             exported = self.call("export", "all", "-f", name)
             self.assertEqual(exported.returncode, 0, exported.stderr)

@@ -72,7 +72,7 @@ TEST(PeerPresence, WithoutRank0SpeaksThroughTheLowestRankThatIsHere) {
   EXPECT_EQ(ending.exit_code, 0) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "(missing: 0)"), 1) << ending.err;
   EXPECT_EQ(occurrences(ending.err, "MPI functions by time"), 1) << ending.err;
-  EXPECT_EQ(occurrences(ending.err, "Alone 1 of 3 ranks"), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "Standalone 1 of 3 ranks"), 1) << ending.err;
   for (const char* name :
        {"slow-run/solo-1/rank-1.mgt", "slow-run/solo-2/rank-2.mgt", "slow-run/solo-2/report.txt"}) {
     EXPECT_TRUE(exists(directory / name)) << name;

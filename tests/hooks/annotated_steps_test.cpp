@@ -280,9 +280,9 @@ TEST(ParallelGroups, WhatCannotBeIsNamed) {
   const auto sizes = analysis::parallel_groups(places({{{"tp", 0, 2}}, {{"tp", 1, 4}}}));
   EXPECT_THAT(sizes.problems,
               ElementsAre(HasSubstr(
-                  "tp is passed over: ranks tell different sizes of it, 2 (rank 0), 4 (rank 1)")));
+                  "tp is ignored: ranks specify different sizes of it, 2 (rank 0), 4 (rank 1)")));
   const auto some = analysis::parallel_groups(places({{{"tp", 0, 2}}, {}}));
-  EXPECT_THAT(some.problems, ElementsAre(HasSubstr("1 of 2 ranks tell their place")));
+  EXPECT_THAT(some.problems, ElementsAre(HasSubstr("1 of 2 ranks specify their coordinate")));
   const auto product = analysis::parallel_groups(places({{{"tp", 0, 3}}, {{"tp", 1, 3}}}));
   EXPECT_THAT(product.problems, ElementsAre(HasSubstr("tp 3 does not divide 2 ranks evenly")));
   const auto twice = analysis::parallel_groups(places({{{"tp", 0, 2}}, {{"tp", 0, 2}}}));

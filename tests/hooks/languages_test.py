@@ -40,7 +40,7 @@ class Cpp(Case):
 
     def test_groups_on_which_ranks_disagree_are_named(self):
         self.record(SHOWN, "disagree")
-        self.assertIn("ranks tell different sizes of it, 1 (rank 0), 2 (rank 1), 3 (rank 2), 4 (rank 3)", json.dumps(self.analyzed()))
+        self.assertIn("ranks specify different sizes of it, 1 (rank 0), 2 (rank 1), 3 (rank 2), 4 (rank 3)", json.dumps(self.analyzed()))
 
     def test_groups_from_the_environment(self):
         self.record(SHOWN, MEGASCOPE_PARALLEL="tp=2+pp=2+order=tp-pp")

@@ -144,7 +144,7 @@ class BadInput(Case):
         self.refuse(os.path.join(self.directory, "nowhere.json"), "cannot open")
 
     def test_a_directory_for_a_file(self):
-        directory = os.path.join(self.directory, "folder")
+        directory = os.path.join(self.directory, "directory")
         os.mkdir(directory)
         self.refuse(directory, "cannot open")
 

@@ -351,7 +351,7 @@ TEST_F(PytorchTimeline, RefusalsNameTheFile) {
   EXPECT_THAT(refusal(), HasSubstr("no *.json and no *.json.gz in " + directory_));
   write("a.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
   write("b.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
-  EXPECT_THAT(refusal(), HasSubstr("a.json: the file tells no rank; give it"));
+  EXPECT_THAT(refusal(), HasSubstr("a.json: the file specifies no rank; give it"));
   write_rank("b.json", -4, step_with(kernel("200")));
   write_rank("a.json", 0, step_with(kernel("1e300")));
   EXPECT_THAT(refusal(), HasSubstr("a.json: event 3: \"ts\" is out of range"));

@@ -6,7 +6,8 @@ import sys
 import glossary
 import repository
 
-TEXT_SUFFIXES = repository.CODE_SUFFIXES + (".md", ".txt", ".py", ".sh", ".cmake", ".json", ".map", ".yml", ".ts", ".vue", ".in")
+TEXT_SUFFIXES = repository.CODE_SUFFIXES + (".md", ".txt", ".py", ".sh", ".cmake", ".json", ".map", ".yml", ".ts", ".vue", ".in",
+                                              ".js", ".mjs", ".css", ".html", ".f90", ".F90")
 FORBIDDEN = [
     (re.compile(r"(?<![\w.}/*-])/(?:work|root|home)/\w"), "a path of one machine"),
     (re.compile(r"\bTODO\b(?! ?\(?#\d)"), "TODO needs an issue number"),
@@ -14,7 +15,6 @@ FORBIDDEN = [
     (re.compile(r"[ \t]+$"), "blanks at the end of a line"),
 ]
 GLOSSARY = "docs/glossary.md"
-LEFT = "tests/lint/words_left.txt"   # files that still have such words, and how many: none may come in addition
 
 
 def check_text(path, text):
@@ -32,27 +32,8 @@ def check_glossary(pattern, path, text):
     return [f"{path}:{number}: {GLOSSARY} refuses the word: {word}" for number, word in glossary.uses(pattern, text)]
 
 
-def words_left(text):
-    """{path: count} of lines `count path`."""
-    lines = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    return {path: int(count) for count, path in lines}
-
-
-def check_left(found, left):
-    """found: {path: problems}. As many as listed are passed; a list that is too long is a problem, too."""
-    problems = []
-    for path in sorted(set(found) | set(left)):
-        has, may_have = len(found.get(path, [])), left.get(path, 0)
-        if has > may_have:
-            problems += found[path]
-        elif has < may_have:
-            problems.append(f"{LEFT}: {path} has {has} such words, not {may_have}: shorten the list")
-    return problems
-
-
 def main(root):
     problems = []
-    found = {}
     pattern = glossary.pattern_of(glossary.refused_words(repository.read(root, GLOSSARY)))
     for path in repository.files(root):
         if path.startswith("tests/lint/") or not path.endswith(TEXT_SUFFIXES):
@@ -60,8 +41,7 @@ def main(root):
         text = repository.read(root, path)
         problems += check_text(path, text)
         if path != GLOSSARY and "golden" not in path and "seeds" not in path:
-            found[path] = check_glossary(pattern, path, text)
-    problems += check_left(found, words_left(repository.read(root, LEFT)))
+            problems += check_glossary(pattern, path, text)
     repository.finish(problems, "words")
 
 

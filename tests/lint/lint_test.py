@@ -1,5 +1,9 @@
 """The lint tests find what they look for, and nothing else."""
 
+import contextlib
+import io
+import os
+import tempfile
 import unittest
 
 import check_docs
@@ -129,14 +133,24 @@ class Glossary(unittest.TestCase):
         for text in ("guesthouse", "a word", "MEGASCOPE_LIVE_GUEST_RATE", "megascope_live_guest_bytes_total", "wish it"):
             self.assertEqual(self.words(text), [], text)
 
+    def test_contracts_have_names_that_stay(self):
+        found = glossary.pattern_of(["wishes", "step talk", "folder", "culprit"])
+        for text in ('{"wishes", kMax}', "`step_talk`", '"run_folder"', '"culprit":'):
+            self.assertEqual(list(glossary.uses(found, text)), [], text)
+        for text in ('set it to a "\n"folder")', "wishes", "step_talk", "run_folder", "a culprit"):
+            self.assertEqual(len(list(glossary.uses(found, text))), 1, text)
 
-    def test_no_word_comes_in_addition_to_those_that_are_left(self):
-        left = check_words.words_left("# comment\n2 a.md\n")
-        self.assertEqual(left, {"a.md": 2})
-        self.assertEqual(check_words.check_left({"a.md": ["1", "2"], "b.md": []}, left), [])
-        self.assertEqual(check_words.check_left({"a.md": ["1", "2", "3"]}, left), ["1", "2", "3"])
-        self.assertEqual(check_words.check_left({"a.md": ["1", "2"], "b.md": ["4"]}, left), ["4"])
-        self.assertEqual(len(check_words.check_left({"a.md": ["1"]}, left)), 1)
+    def test_one_use_is_refused(self):
+        for text, code in (("a guest comes\n", 1), ("a background thread comes\n", 0)):
+            with tempfile.TemporaryDirectory() as root, contextlib.redirect_stdout(io.StringIO()) as out:
+                os.mkdir(os.path.join(root, "docs"))
+                for path, content in (("docs/glossary.md", self.TABLE), ("docs/a.md", text)):
+                    with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                        file.write(content)
+                with self.assertRaises(SystemExit) as ended:
+                    check_words.main(root)
+            self.assertEqual(ended.exception.code, code, out.getvalue())
+            self.assertEqual("docs/a.md:1: docs/glossary.md refuses the word: guest" in out.getvalue(), code == 1)
 
 
 if __name__ == "__main__":

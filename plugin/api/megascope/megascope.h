@@ -243,7 +243,7 @@ typedef struct megascope_tensor_view {
  * branch. */
 void megascope_tensor(const megascope_tensor_view* view);
 /** Returns 1 if a tensor of this name would be recorded or read if the calling thread passed it
- * now, whatever its kind; else 0. Use it to skip expensive preparation. name: looked up under a
+ * now, for any kind; else 0. Use it to skip expensive preparation. name: looked up under a
  * lock; null asks whether any tensor would be, at the cost of one load and one branch. */
 int megascope_wants_tensor(const char* name);
 

@@ -63,7 +63,7 @@ std::map<std::string, CallTotals> sums_of_call_sites(const RunReport& report) {
   return sums;
 }
 
-TEST(CallSites, AddUpToTheirFunctionExactlyWhateverATickIs) {
+TEST(CallSites, AddUpToTheirFunctionExactlyForAnyLengthOfATick) {
   for (const double tick_ns : {0.37, 0.5, 1.0, 1.7}) {
     Profile profile;
     for (std::uint64_t i = 0; i < 1000; ++i)

@@ -35,13 +35,13 @@ async function examine(processor) {
   return report;
 }
 
-const folder = process.env.TRACE_PROCESSOR ?? new URL('../../../build/trace_processor', import.meta.url).pathname;
+const directory = process.env.TRACE_PROCESSOR ?? new URL('../../../build/trace_processor', import.meta.url).pathname;
 const [file, ...statements] = process.argv.slice(2);
 if (!file) {
   console.error('usage: check_timeline.mjs TRACE [SQL...]');
   process.exit(2);
 }
-const processor = await TraceProcessor.open(folder);
+const processor = await TraceProcessor.open(directory);
 let report = { problems: [] };
 try {
   await processor.load(file);

@@ -1,14 +1,14 @@
 // node query.mjs TRACE SQL...   prints the rows of each statement as JSON, one statement a line.
-// The trace processor's folder: TRACE_PROCESSOR, by default build/trace_processor of this repository.
+// The trace processor's directory: TRACE_PROCESSOR, by default build/trace_processor of this repository.
 import { TraceProcessor } from './trace_processor.mjs';
 
-const folder = process.env.TRACE_PROCESSOR ?? new URL('../../../build/trace_processor', import.meta.url).pathname;
+const directory = process.env.TRACE_PROCESSOR ?? new URL('../../../build/trace_processor', import.meta.url).pathname;
 const [file, ...statements] = process.argv.slice(2);
 if (!file || statements.length === 0) {
   console.error('usage: query.mjs TRACE SQL...');
   process.exit(2);
 }
-const processor = await TraceProcessor.open(folder);
+const processor = await TraceProcessor.open(directory);
 try {
   await processor.load(file);
   for (const sql of statements) {

@@ -1,5 +1,5 @@
 // Perfetto's trace processor (its WebAssembly build) in Node: opens a trace and answers SQL.
-// It is made for a browser's worker: what it needs of one is given to it here, and only the files of `folder` are used.
+// It is made for a browser's worker: what it needs of one is given to it here, and only the files of `directory` are used.
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -100,7 +100,7 @@ class Rows {
   }
 }
 
-/** WebAssembly that refuses the probe for 64-bit memory: that build is not in the folder. */
+/** WebAssembly that refuses the probe for 64-bit memory: that build is not in the directory. */
 function memory32Only() {
   const shown = Object.create(WebAssembly);
   shown.Module = function (binary) {
@@ -126,16 +126,16 @@ export class TraceProcessor {
   #pending = [];
   #received = Buffer.alloc(0);
 
-  /** folder: where trace_processor.wasm and engine_bundle.node.js lie. */
-  static async open(folder) {
+  /** directory: where trace_processor.wasm and engine_bundle.node.js lie. */
+  static async open(directory) {
     const processor = new TraceProcessor();
-    await processor.#start(folder);
+    await processor.#start(directory);
     return processor;
   }
 
-  async #start(folder) {
-    const wasm = fs.readFileSync(path.join(folder, 'trace_processor.wasm'));
-    const source = fs.readFileSync(path.join(folder, 'engine_bundle.node.js'), 'utf8').split('//# sourceMappingURL')[0];
+  async #start(directory) {
+    const wasm = fs.readFileSync(path.join(directory, 'trace_processor.wasm'));
+    const source = fs.readFileSync(path.join(directory, 'engine_bundle.node.js'), 'utf8').split('//# sourceMappingURL')[0];
     const worker = { location: { href: 'file:///' } };
     new Function('self', 'WebAssembly', 'XMLHttpRequest', 'WorkerGlobalScope', 'console', source)(
         worker, memory32Only(), fileRequest(wasm), class {}, { ...console, log() {}, warn() {}, error() {} });

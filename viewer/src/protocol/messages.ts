@@ -71,8 +71,8 @@ export type ServerMessage =
 export type TileView = { type: "tile"; tiles: number; method: string; keep?: number };
 export type View = TileView | { type: "whole" };
 
-/** A subscription without the panel's name and `since`, which are added when it is sent. */
-export type Wish =
+/** What a panel asks for: a subscription without the panel's name and `since`, which are added when it is sent. */
+export type CaptureRequest =
   | { what: "steps" }
   | { what: "calls" }
   | { what: "counters"; names: string[] }
@@ -90,7 +90,7 @@ export type Wish =
     };
 
 export type ClientMessage =
-  | ({ type: "subscribe"; panel: string; since?: number } & Wish)
+  | ({ type: "subscribe"; panel: string; since?: number } & CaptureRequest)
   | { type: "unsubscribe"; panel: string }
   | { type: "credit"; panel: string; frames: number }
   | { type: "request"; request: "generate"; id: string; prompts: string[]; tokens: number; temperature: number; top_k: number; top_p: number; seed: number }

@@ -3,7 +3,7 @@ import { Connection, serverUrl, type ConnectionState } from "../connection/conne
 import { Credits } from "../connection/credits";
 import { FrameLoop } from "../draw/frame_loop";
 import type { CallsFrame, Frame } from "../protocol/frame";
-import { controlOf, requestOf, type Alert, type Ask, type Control, type Run, type ServerMessage, type Tensor, type Wish } from "../protocol/messages";
+import { controlOf, requestOf, type Alert, type Ask, type CaptureRequest, type Control, type Run, type ServerMessage, type Tensor } from "../protocol/messages";
 import { AttentionViews } from "./attention_views";
 import { CounterTable } from "./counter_table";
 import { Generation } from "./generation";
@@ -11,7 +11,7 @@ import { StatisticsTable } from "./statistics_table";
 import { StepTable } from "./step_table";
 import { stripKey, TensorViews } from "./tensor_views";
 import { readUrl, writeUrl, type UrlState } from "./url_state";
-import { ATTENTION_PANELS, extraCredits, wishesFor } from "./wishes";
+import { ATTENTION_PANELS, captureRequestsFor, extraCredits } from "./capture_requests";
 
 const CREDIT_INTERVAL_MS = 90; // servers accept 100 messages a second
 const MOST_ALERTS = 200;
@@ -153,29 +153,29 @@ export class Live {
   /** Updates the server's subscriptions to those that the user's choices need. */
   private sync(): void {
     if (this.state.connection.phase !== "connected" || this.state.ended) return; // no more data will arrive; existing data is kept
-    const wishes = wishesFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
+    const requests = captureRequestsFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
     for (const panel of [...this.subscribed.keys()]) {
-      if (wishes.has(panel)) continue;
+      if (requests.has(panel)) continue;
       this.connection.send({ type: "unsubscribe", panel });
       this.subscribed.delete(panel);
       this.forget(panel);
     }
-    for (const [panel, wish] of wishes) {
-      const text = JSON.stringify(wish);
+    for (const [panel, request] of requests) {
+      const text = JSON.stringify(request);
       if (this.subscribed.get(panel) === text) continue;
       const isReplaced = this.subscribed.has(panel);
       this.subscribed.set(panel, text);
-      if (isReplaced || wish.what === "tensor" || wish.what === "statistics") this.forget(panel);
-      const since = this.since(wish);
-      this.connection.send({ type: "subscribe", panel, ...wish, ...(since > 0 ? { since } : {}) });
-      const extra = extraCredits(panel, wish);
+      if (isReplaced || request.what === "tensor" || request.what === "statistics") this.forget(panel);
+      const since = this.since(request);
+      this.connection.send({ type: "subscribe", panel, ...request, ...(since > 0 ? { since } : {}) });
+      const extra = extraCredits(panel, request);
       if (extra > 0) this.connection.send({ type: "credit", panel, frames: extra });
     }
   }
 
   /** After reconnecting, requests only data that is new. */
-  private since(wish: Wish): number {
-    if (wish.what === "steps") return this.steps.count ? this.steps.axis.last() + 1 : 0;
+  private since(request: CaptureRequest): number {
+    if (request.what === "steps") return this.steps.count ? this.steps.axis.last() + 1 : 0;
     return 0;
   }
 

@@ -16,7 +16,7 @@ export class StatisticsTable {
       this.clear();
       this.columns = [...frame.columns];
     }
-    this.makeRoom(frame.ids);
+    this.addTensors(frame.ids);
     this.axis.placeAll(frame.steps);
     const places = Array.from(frame.steps, (step) => this.axis.find(step)); // after placing all steps, which may remove the oldest
     frame.ids.forEach((id, t) => this.fill(this.first.get(id) as number, frame, t, places));
@@ -86,7 +86,7 @@ export class StatisticsTable {
     }
   }
 
-  private makeRoom(ids: Uint32Array): void {
+  private addTensors(ids: Uint32Array): void {
     const before = this.first.size;
     for (const id of ids) if (!this.first.has(id)) this.first.set(id, this.columns.map(() => this.axis.addColumn(1, true))[0]);
     if (this.first.size === before) return;

@@ -16,7 +16,7 @@ function thin(data: Floats, width: number, half: number, count: number): number 
   return left;
 }
 
-/** Inserts gaps of NaN before the given positions (ascending) in `count` entries of `width` numbers. `data` must have room for them. */
+/** Inserts gaps of NaN before the given positions (ascending) in `count` entries of `width` numbers. `data` must have space for them. */
 function spread(data: Floats, width: number, count: number, places: number[]): void {
   let end = count;
   for (let i = places.length - 1; i >= 0; i--) {
@@ -58,7 +58,7 @@ export class StepAxis {
       return this.find(step);
     }
     if (this.count >= this.most) this.giveWay(Math.max(1, this.most >> 3));
-    this.makeRoomFor(this.count + 1);
+    this.reserve(this.count + 1);
     this.steps[this.count] = step;
     return this.count++;
   }
@@ -119,7 +119,7 @@ export class StepAxis {
     if (old > 0) this.forgetOldest(old);
     const fitting = late.slice(skipped);
     const places = fitting.map((step) => this.lowerBound(step));
-    this.makeRoomFor(this.count + fitting.length);
+    this.reserve(this.count + fitting.length);
     spread(this.steps, 1, this.count, places);
     fitting.forEach((step, i) => (this.steps[places[i] + i] = step));
     for (const { data, width } of this.columns) spread(data, width, this.count, places);
@@ -148,7 +148,7 @@ export class StepAxis {
     this.count -= steps;
   }
 
-  private makeRoomFor(count: number): void {
+  private reserve(count: number): void {
     if (count > this.steps.length) this.resize(Math.max(count, Math.min(this.steps.length * 2, this.most)));
   }
 

@@ -46,7 +46,7 @@ async function measure(browser, { name, hash, model, tokens = 0 }) {
   await page.waitForTimeout(2000);
   await (await loopOf(page)).evaluate((loop) => loop.forgetCost());
   const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable", { timeDomain: "threadTicks" }); // the CPU time of the page's thread, whatever else runs
+  await session.send("Performance.enable", { timeDomain: "threadTicks" }); // the CPU time of the page's thread, without other processes
   const now = async () => Object.fromEntries((await session.send("Performance.getMetrics")).metrics.map(({ name: key, value }) => [key, value]));
   const [before, stepsBefore] = [await now(), Number(await page.innerText("[data-last-step]"))];
   const frames = scriptOfFrames(await traced(browser, page, () => page.waitForTimeout(SECONDS * 1000)));

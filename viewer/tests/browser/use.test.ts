@@ -52,7 +52,7 @@ describe.skipIf(missing)("the page", () => {
     await page.close();
   });
 
-  it("counts a job as lost when nobody answers any more, says how to recover it, and keeps what it has", async () => {
+  it("counts a job as lost when the server no longer answers, says how to recover it, and keeps what it has", async () => {
     const { page } = await open(browser, mock);
     await reached(page, 49);
     mock.refuse(true);
@@ -86,7 +86,7 @@ describe.skipIf(missing)("the page", () => {
     await page.close();
   });
 
-  it("gives room to alerts only when there are some", async () => {
+  it("shows the list of alerts only when there are some", async () => {
     const { page } = await open(browser, mock);
     await reached(page, 49);
     expect(await page.locator("[data-alerts]").count()).toBe(0);
@@ -326,10 +326,10 @@ describe.skipIf(missing)("the page", () => {
 
   it("shows what the server could not do", async () => {
     const { page, problems } = await open(browser, mock);
-    mock.broadcast({ type: "notice", text: "Rank 3 has no room." });
+    mock.broadcast({ type: "notice", text: "Rank 3 has no space." });
     mock.broadcast({ type: "drops", reason: "full buffer", count: 1234 });
     mock.broadcast({ type: "a later one" });
-    await page.waitForSelector("text=Rank 3 has no room.");
+    await page.waitForSelector("text=Rank 3 has no space.");
     expect(await page.innerText("[data-facts]")).toContain("Lost: full buffer");
     expect(problems).toEqual([]);
     await page.close();

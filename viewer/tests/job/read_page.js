@@ -1,7 +1,7 @@
 // What the page shows of a running job: each view is looked at as a reader does, and what it says is printed as one JSON object.
 // Prints "ready" once the browser runs, then reads the page's URL from its input.
 //
-//   node read_page.js [FOLDER]      FOLDER: a picture of the tensors goes there, live.png
+//   node read_page.js [DIRECTORY]   DIRECTORY: a picture of the tensors goes there, live.png
 
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";

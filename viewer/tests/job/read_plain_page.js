@@ -1,5 +1,5 @@
 // What the page shows of an unmodified MPI program, for tests/live_job/plain_page_test.py: reads the address from its input, and prints JSON. After
-// the first reading it waits for the end of the job, whatever it is. Argument: a directory for pictures, optional.
+// the first reading it waits for the end of the job, however it ends. Argument: a directory for pictures, optional.
 
 import { createInterface } from "node:readline";
 import { cursorTo, drawn, launch, watchedPage } from "../browser/chromium.js";

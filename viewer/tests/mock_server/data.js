@@ -1,4 +1,4 @@
-// Made-up numbers of a GPT on a few ranks, the same in every run: tests compute what they expect from here.
+// Synthetic numbers of a GPT on a few ranks, the same in every run: tests compute what they expect from here.
 
 export const BEGAN_MS = 1_700_000_000_000;
 export const SLOW_RANK = 2;

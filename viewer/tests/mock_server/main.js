@@ -1,4 +1,4 @@
-// npm run mock [-- port [steps a second [steps at once]]]: the built page with made-up numbers.
+// npm run mock [-- port [steps a second [steps at once]]]: the built page with synthetic numbers.
 
 import { fileURLToPath } from "node:url";
 import { startMock } from "./server.js";

@@ -10,14 +10,14 @@ const toExpression = (pattern) => new RegExp(`^${pattern.split("*").map((part) =
 export const matches = (pattern, name) => toExpression(pattern).test(name);
 
 export class Panel {
-  constructor(name, wish, model) {
-    Object.assign(this, { name, wish, model, credits: 2, dropped: 0, isLeftOut: false, next: wish.since ?? 0, waiting: new Map() });
+  constructor(name, request, model) {
+    Object.assign(this, { name, request, model, credits: 2, dropped: 0, isLeftOut: false, next: request.since ?? 0, waiting: new Map() });
     const { tensors, counters } = model;
     const named = (names) => ({ name: tensor }) => names.some((pattern) => matches(pattern, tensor));
-    const inLayers = ({ layer }) => !wish.layers || (layer >= wish.layers[0] && layer <= wish.layers[1]);
-    if (wish.what === "counters") this.matched = counters.filter(named(wish.names ?? ["*"]));
-    if (wish.what === "statistics") this.matched = tensors.filter((t) => named(wish.names)(t) && (!wish.kinds || wish.kinds.includes(t.kind)) && inLayers(t));
-    if (wish.what === "tensor") this.matched = tensors.filter((t) => matches(wish.name, t.name) && t.kind === wish.kind && inLayers(t));
+    const inLayers = ({ layer }) => !request.layers || (layer >= request.layers[0] && layer <= request.layers[1]);
+    if (request.what === "counters") this.matched = counters.filter(named(request.names ?? ["*"]));
+    if (request.what === "statistics") this.matched = tensors.filter((t) => named(request.names)(t) && (!request.kinds || request.kinds.includes(t.kind)) && inLayers(t));
+    if (request.what === "tensor") this.matched = tensors.filter((t) => matches(request.name, t.name) && t.kind === request.kind && inLayers(t));
   }
 
   addCredits(frames) {
@@ -26,7 +26,7 @@ export class Panel {
 
   /** A step has ended: views of tensors are made, newer ones replace those that could not be sent. */
   stepped(step) {
-    if (this.wish.what !== "tensor") return;
+    if (this.request.what !== "tensor") return;
     for (const tensor of this.matched) {
       if (this.waiting.has(tensor.id)) {
         this.dropped++;
@@ -39,7 +39,7 @@ export class Panel {
   /** Frames that may be sent now. `last`: the newest step. */
   *due(last, frameNumber) {
     while (this.credits > 0) {
-      const made = this.wish.what === "tensor" ? this.#view(frameNumber()) : this.#news(last, frameNumber);
+      const made = this.request.what === "tensor" ? this.#view(frameNumber()) : this.#news(last, frameNumber);
       if (!made) return;
       this.credits--;
       this.isLeftOut = false;
@@ -54,9 +54,9 @@ export class Panel {
     this.next = end;
     const common = { panel: this.name, step: steps.at(-1), dropped: this.dropped, steps: steps.length };
     const head = [frameNumber(), steps, common];
-    if (this.wish.what === "calls") return this.#calls(...head);
-    if (this.wish.what === "steps") return this.#steps(...head);
-    return this.wish.what === "counters" ? this.#counters(...head) : this.#statistics(...head);
+    if (this.request.what === "calls") return this.#calls(...head);
+    if (this.request.what === "steps") return this.#steps(...head);
+    return this.request.what === "counters" ? this.#counters(...head) : this.#statistics(...head);
   }
 
   #steps(number, steps, common) {
@@ -103,7 +103,7 @@ export class Panel {
     const [id, step] = next;
     this.waiting.delete(id);
     const tensor = this.model.tensors[id];
-    const { view, encoding = "f16" } = this.wish;
+    const { view, encoding = "f16" } = this.request;
     const whole = tensor.name === data.ATTENTION && this.model.generation.length ? [1, data.HEADS, this.model.generation.length, this.model.generation.length] : tensor.shape;
     const keep = view.keep ?? whole.length - 1;
     const kept = whole.slice(0, keep);
@@ -114,7 +114,7 @@ export class Panel {
     const elements = this.#elements(tensor, step, rows, tiles, encoding);
     const metadata = {
       panel: this.name, step, dropped: this.dropped, tensor: id, name: tensor.name, kind: tensor.kind, layer: tensor.layer,
-      micro_batch: this.wish.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
+      micro_batch: this.request.micro_batch ?? 0, replica: 0, ranks: [0, 1], begin_ms: data.BEGAN_MS, end_ms: data.BEGAN_MS + 3, dtype: tensor.dtype,
       encoding, full_shape: whole, shape, view: { ...view, tile_width: Math.ceil(extent / view.tiles) }, missing: 0,
     };
     return encode.frame(4, this.isLeftOut ? 1 : 0, number, metadata, [elements]);

@@ -1,4 +1,4 @@
-// A server that speaks docs/live_protocol.md with made-up numbers, for developing and testing the page.
+// A server that speaks docs/live_protocol.md with synthetic numbers, for developing and testing the page.
 
 import { readFileSync } from "node:fs";
 import http from "node:http";

@@ -67,7 +67,7 @@ describe("a frame", () => {
     }
   });
 
-  it("of a kind that is not known is passed over", () => {
+  it("of a kind that is not known is ignored", () => {
     expect(read(9, 0, 0, HEAD, [])).toBeUndefined();
   });
 });
@@ -92,7 +92,7 @@ describe("what is no frame", () => {
     ["columns that are no names", { ...HEAD, steps: 0, ranks: 1, columns: [1] }],
   ])("is refused with %s", (_, metadata) => expect(() => read(1, 0, 0, metadata, [])).toThrow());
   it("is refused with an encoding that is not known", () => expect(() => read(4, 0, 0, { ...TENSOR, encoding: "q8" }, [])).toThrow("q8"));
-  it("never does anything but throw, whatever byte is changed", () => {
+  it("never does anything but throw, for any changed byte", () => {
     for (let at = 0; at < whole.length; at++) {
       for (const value of [0, 1, 0x7f, 0xff]) {
         const other = Buffer.from(whole);

@@ -116,7 +116,7 @@ describe("that everything is drawn", () => {
     expect([await refresh(), drawnAt.length]).toEqual(["ca", 1]);
     expect([await refresh(), drawnAt.length]).toEqual(["", 1]);
   });
-  it("is told of news that nobody paints, and not of what the reader did", async () => {
+  it("reports news that no painter shows, and not what the reader did", async () => {
     const loop = await loopOf({ a: 1 });
     const { now } = loop.add(["b"], painter("b", 1));
     await refresh();
@@ -124,7 +124,7 @@ describe("that everything is drawn", () => {
     now();
     await refresh();
     expect(drawnAt).toEqual([]);
-    loop.invalidate("nobody's");
+    loop.invalidate("no painter's");
     await refresh();
     expect(drawnAt).toEqual([""]);
   });

@@ -6,7 +6,7 @@ import { logit, probability, visible } from "../../src/scale/visible";
 import { AttentionViews, attentionOf, lengthOf } from "../../src/store/attention_views";
 import { entryShown, Generation } from "../../src/store/generation";
 import { DEFAULTS } from "../../src/store/url_state";
-import { attentionNames, wishesFor } from "../../src/store/wishes";
+import { attentionNames, captureRequestsFor } from "../../src/store/capture_requests";
 
 type ReplyMessage = Extract<ServerMessage, { type: "reply" }>;
 const reply = (kind: string, fields: object = {}, id: unknown = "me-1"): ReplyMessage => ({ type: "reply", reply: kind, id, ...fields });
@@ -147,14 +147,14 @@ describe("attention", () => {
     expect(views.of(0)?.frame.name).toBe("scores");
   });
   it("is asked for while something is made and looked at, by the names that are there", () => {
-    const panels = (view: "generate" | "run", isGenerating: boolean) => [...wishesFor({ ...DEFAULTS, view }, [], isGenerating).keys()].filter((panel) => panel.startsWith("attention"));
+    const panels = (view: "generate" | "run", isGenerating: boolean) => [...captureRequestsFor({ ...DEFAULTS, view }, [], isGenerating).keys()].filter((panel) => panel.startsWith("attention"));
     expect([panels("generate", true), panels("generate", false), panels("run", true)]).toEqual([["attention-0", "attention-1"], [], []]);
     const there = [{ id: 1, name: "attention.scores", kind: "actv_out", layer: 0, shape: [], dtype: "float32" }];
     expect(attentionNames(DEFAULTS, there)).toEqual(["*scores*"]);
     expect(attentionNames(DEFAULTS, [...there, { ...there[0], name: "probabilities" }])).toEqual(["*probabilities*"]);
     expect(attentionNames({ ...DEFAULTS, attention: "mine" }, there)).toEqual(["mine"]);
-    expect([...wishesFor({ ...DEFAULTS, view: "generate", attention: "mine" }, there, true).keys()]).toContain("attention-own");
-    expect(wishesFor({ ...DEFAULTS, view: "generate", layer: 2 }, there, true).get("attention-1")).toMatchObject({ name: "*scores*", layers: [2, 2], view: { type: "tile", tiles: 4096 } });
+    expect([...captureRequestsFor({ ...DEFAULTS, view: "generate", attention: "mine" }, there, true).keys()]).toContain("attention-own");
+    expect(captureRequestsFor({ ...DEFAULTS, view: "generate", layer: 2 }, there, true).get("attention-1")).toMatchObject({ name: "*scores*", layers: [2, 2], view: { type: "tile", tiles: 4096 } });
   });
 });
 

@@ -6,7 +6,7 @@ import { parseMessage } from "../../src/protocol/messages";
 import { familyOf, matches } from "../../src/protocol/pattern";
 
 describe("a text message", () => {
-  it("of a known type is read, of another passed over", () => {
+  it("of a known type is read, of another ignored", () => {
     expect(parseMessage('{"type": "end", "reason": "finished", "steps": 3}')).toEqual({ type: "end", reason: "finished", steps: 3 });
     expect(parseMessage('{"type": "verdict", "text": ""}')).toEqual({ type: "verdict", text: "" });
     expect(parseMessage('{"type": "later"}')).toBeUndefined();

@@ -66,7 +66,7 @@ describe("an axis of steps", () => {
     axis.placeAll([41, 1]);
     expect(steps(axis)).toEqual([20, 30, 35, 40, 41]);
   });
-  it("has the same numbers in whatever order steps came, one by one or in bulk", () => {
+  it("has the same numbers in any order of steps, one by one or in bulk", () => {
     const all = Array.from({ length: 3000 }, (_, i) => 2 * i + (i % 3));
     const expected = axisOf(10000, all);
     for (let seed = 1; seed <= 4; seed++) {

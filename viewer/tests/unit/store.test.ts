@@ -163,7 +163,7 @@ describe("statistics", () => {
 });
 
 describe("views of tensors", () => {
-  it("are rows of tokens, whatever the rest is", () => {
+  it("are rows of tokens, whichever dimensions follow", () => {
     expect(layoutOf([2, 8, 4, 16])).toMatchObject({ rows: 16, columns: 64, rowExtents: [2, 8], columnExtents: [4, 16] });
     expect(layoutOf([6, 3])).toMatchObject({ rows: 6, columns: 3 });
     expect(layoutOf([5])).toMatchObject({ rows: 1, columns: 5 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Tensor } from "../../src/protocol/messages";
 import { DEFAULTS, readUrl, writeUrl, type UrlState } from "../../src/store/url_state";
-import { extraCredits, familiesOf, familyShown, stripsShown, wishesFor } from "../../src/store/wishes";
+import { captureRequestsFor, extraCredits, familiesOf, familyShown, stripsShown } from "../../src/store/capture_requests";
 
 describe("the address", () => {
   it("is empty for what is by default", () => {
@@ -29,11 +29,11 @@ describe("the address", () => {
 describe("what is asked for", () => {
   const tensor = (id: number, name: string, layer: number, kind = "actv_out"): Tensor => ({ id, name, layer, kind, shape: [1, 8, 16], dtype: "float32" });
   it("is only what the view shows", () => {
-    expect([...wishesFor(DEFAULTS, []).keys()]).toEqual(["steps", "counters"]);
-    expect([...wishesFor(DEFAULTS, [], false, true).keys()], "of a program without steps").toEqual(["steps", "counters", "calls"]);
-    const wishes = wishesFor({ ...DEFAULTS, view: "tensors", strips: ["*qkv*", "", "*mlp2*"] }, []);
-    expect([...wishes.keys()]).toEqual(["steps", "counters", "statistics", "strip-0", "strip-2"]);
-    expect(wishes.get("strip-2")).toEqual({
+    expect([...captureRequestsFor(DEFAULTS, []).keys()]).toEqual(["steps", "counters"]);
+    expect([...captureRequestsFor(DEFAULTS, [], false, true).keys()], "of a program without steps").toEqual(["steps", "counters", "calls"]);
+    const requests = captureRequestsFor({ ...DEFAULTS, view: "tensors", strips: ["*qkv*", "", "*mlp2*"] }, []);
+    expect([...requests.keys()]).toEqual(["steps", "counters", "statistics", "strip-0", "strip-2"]);
+    expect(requests.get("strip-2")).toEqual({
       what: "tensor", name: "*mlp2*", kind: "actv_out", layers: [0, 7], micro_batch: 0, replica: 0, every: 1, view: { type: "tile", tiles: 96, method: "mean" }, encoding: "f16",
     });
   });
@@ -50,15 +50,15 @@ describe("what is asked for", () => {
     expect(stripsShown(DEFAULTS, tensors)).toEqual(["*qkv*", "*fc1*", "*mlp2*", "*hidden*"]);
     expect(stripsShown({ ...DEFAULTS, strips: ["x", ""] }, tensors)).toEqual(["x", ""]);
   });
-  it("is a row of tiles a token, whatever lies behind the tokens", () => {
+  it("is a row of tiles a token, whichever dimensions follow the tokens", () => {
     const heads = { ...tensor(0, "qkv", 0), shape: [1, 8, 3, 16] };
-    const viewOf = (tensors: Tensor[]) => (wishesFor({ ...DEFAULTS, view: "tensors" }, tensors).get("strip-0") as { view: object }).view;
+    const viewOf = (tensors: Tensor[]) => (captureRequestsFor({ ...DEFAULTS, view: "tensors" }, tensors).get("strip-0") as { view: object }).view;
     expect(viewOf([heads])).toEqual({ type: "tile", tiles: 96, method: "mean", keep: 2 });
     expect(viewOf([{ ...heads, shape: [1, 8, 16] }])).toEqual({ type: "tile", tiles: 96, method: "mean" });
   });
   it("comes with credits for a whole step", () => {
-    const wishes = wishesFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
-    expect(extraCredits("strip-0", wishes.get("strip-0")!)).toBe(4);
-    expect(extraCredits("steps", wishes.get("steps")!)).toBe(0);
+    const requests = captureRequestsFor({ ...DEFAULTS, view: "tensors", layers: [2, 5] }, []);
+    expect(extraCredits("strip-0", requests.get("strip-0")!)).toBe(4);
+    expect(extraCredits("steps", requests.get("steps")!)).toBe(0);
   });
 });

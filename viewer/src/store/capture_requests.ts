@@ -1,8 +1,8 @@
-import type { Tensor, TileView, Wish } from "../protocol/messages";
+import type { CaptureRequest, Tensor, TileView } from "../protocol/messages";
 import { familyOf, matches } from "../protocol/pattern";
 import { MOST_LAYERS, type UrlState } from "./url_state";
 
-// The subscriptions that the user's current view needs. Data that is not visible is not requested, and so not computed.
+// The capture requests that the user's current view needs, one for each panel. Data that is not visible is not requested, and so not computed.
 
 export const STRIP_PANELS = ["strip-0", "strip-1", "strip-2", "strip-3"];
 const ATTENTION_NAMES = ["*probabilities*", "*scores*"];
@@ -72,32 +72,32 @@ export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
 }
 
 /** Queries × keys of each head, without reduction up to 4096 keys. */
-function attentionWish(name: string, layer: number): Wish {
+function attentionRequest(name: string, layer: number): CaptureRequest {
   const view: TileView = { type: "tile", tiles: 4096, method: "max" };
   return { what: "tensor", name, kind: ATTENTION_KIND, layers: [layer, layer], micro_batch: 0, replica: 0, every: 1, view, encoding: "f16" };
 }
 
 /**
- * Panels and their subscriptions. isGenerating: the current computation belongs to this page's request. hasIntervals: the application
+ * Panels and their capture requests. isGenerating: the current computation belongs to this page's request. hasIntervals: the application
  * annotates no steps, so MPI calls are shown.
  */
-export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = false, hasIntervals = false): Map<string, Wish> {
-  const wishes = new Map<string, Wish>([
+export function captureRequestsFor(state: UrlState, tensors: Tensor[], isGenerating = false, hasIntervals = false): Map<string, CaptureRequest> {
+  const requests = new Map<string, CaptureRequest>([
     ["steps", { what: "steps" }],
     ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
   ]);
-  if (hasIntervals && state.view === "run") wishes.set("calls", { what: "calls" });
+  if (hasIntervals && state.view === "run") requests.set("calls", { what: "calls" });
   if (state.view === "generate" && isGenerating) {
     for (const name of attentionNames(state, tensors)) {
       const panel = ATTENTION_PANELS[ATTENTION_NAMES.indexOf(name)] ?? OWN_ATTENTION; // the panel stays the same when it turns out that there is only one name
-      wishes.set(panel, attentionWish(name, state.layer));
+      requests.set(panel, attentionRequest(name, state.layer));
     }
   }
-  if (state.view !== "tensors") return wishes;
-  wishes.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
+  if (state.view !== "tensors") return requests;
+  requests.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
   stripsShown(state, tensors).forEach((name, i) => {
     if (!name) return;
-    wishes.set(STRIP_PANELS[i], {
+    requests.set(STRIP_PANELS[i], {
       what: "tensor",
       name,
       kind: state.stripKind,
@@ -109,15 +109,15 @@ export function wishesFor(state: UrlState, tensors: Tensor[], isGenerating = fal
       encoding: "f16",
     });
   });
-  return wishes;
+  return requests;
 }
 
 const ATTENTION_CREDITS = 6; // tokens arrive faster than credits; with these the last token's view is sent
 
 /** More credits than the default, because each step sends a frame for each layer. */
-export function extraCredits(panel: string, wish: Wish): number {
-  if (wish.what !== "tensor") return 0;
+export function extraCredits(panel: string, request: CaptureRequest): number {
+  if (request.what !== "tensor") return 0;
   if (ATTENTION_PANELS.includes(panel)) return ATTENTION_CREDITS;
-  const layers = wish.layers ? wish.layers[1] - wish.layers[0] + 1 : MOST_LAYERS;
+  const layers = request.layers ? request.layers[1] - request.layers[0] + 1 : MOST_LAYERS;
   return Math.min(62, layers);
 }
