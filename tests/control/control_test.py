@@ -210,7 +210,7 @@ class Threads(Case):
     def test_a_thread_that_may_not_call_mpi(self):
         self.run_program("thread", 2)
         self.assertEqual(self.globals_of(self.series()), [])
-        self.assertEqual(self.said.count("another thread begins"), 1, self.said)
+        self.assertEqual(self.said.count("steps that begin on a thread that may not call MPI"), 1, self.said)
 
     def test_any_thread_where_that_is_allowed(self):
         self.run_program("multiple", 2)

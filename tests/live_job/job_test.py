@@ -267,7 +267,7 @@ class OfOtherJobs(unittest.TestCase):
     def test_without_talking_there_is_none(self):
         with gpt(5, ranks=1, settings={"MEGASCOPE_CONTROL": "off"}) as job:
             self.assertEqual(job.end(), 0)
-            self.assertIn("megascope: no live view: MEGASCOPE_CONTROL=off keeps ranks from talking at steps", job.errors)
+            self.assertIn("megascope: no live view: it needs the step exchange, which MEGASCOPE_CONTROL=off disables", job.errors)
 
     def test_off_is_off(self):
         with gpt(5, ranks=1, live="off") as job:
