@@ -20,7 +20,9 @@ LEVELS = {
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
 # Vendor headers, and the only modules (or file names) that may include them.
 VENDORS = [
-    (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer", "plugin/api/megascope/megascope_mpi.h")),
+    (r"mpi\.h|mpi-ext\.h|mpif.*", tuple("mpi_layer/" + part for part in
+     ("lookup", "calls", "handles", "own_communication", "semantics", "lifecycle", "wrappers", "fortran")) +
+     ("plugin/api/megascope/megascope_mpi.h",)),
     (r"otf2/.*", ("exporters/otf2",)),
     (r"dwarf\.h|libelf\.h|gelf\.h|elfutils/.*", ("analysis/symbols",)),
     (r"protozero/.*", ("exporters/perfetto",)),

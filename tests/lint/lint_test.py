@@ -40,6 +40,7 @@ class Includes(unittest.TestCase):
 
     def test_vendor_headers_have_one_home(self):
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)
+        self.assertEqual(len(includes("mpi_layer/table/a.cpp", "#include <mpi.h>\n")), 1)
         self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <otf2/otf2.h>\n")), 1)
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <zstd.h>\n")), 1)
         self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <thread>\n")), 1)
