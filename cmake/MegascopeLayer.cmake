@@ -14,7 +14,7 @@ endfunction()
 #
 # A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
 # LEVEL: 0.1 to 0.7 for core's layers (base, config, record, trace, buffer, lifecycle, hooks), then 1 to 4 as in
-# docs/architecture.md. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
+# docs/architecture.md. From 1 on, decimals order the layers of one top-level directory only: 3.1 must not use 3 of another. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)
   cmake_parse_arguments(ARG "" "LEVEL" "SOURCES;USES;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT DEFINED ARG_LEVEL OR NOT ARG_SOURCES)
@@ -23,14 +23,22 @@ function(megascope_add_layer name)
   endif()
   set(target megascope_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
+  megascope_top_directory(top)
   set_target_properties(${target} PROPERTIES
-    LINKER_LANGUAGE CXX MEGASCOPE_LEVEL ${ARG_LEVEL}
+    LINKER_LANGUAGE CXX MEGASCOPE_LEVEL ${ARG_LEVEL} MEGASCOPE_TOP "${top}"
     MEGASCOPE_USES "${ARG_USES}" MEGASCOPE_LIBRARIES "${ARG_LIBRARIES}")
   target_link_libraries(${target} PUBLIC megascope_flags ${ARG_LIBRARIES})
   foreach(used IN LISTS ARG_USES)
     megascope_check_downward(${name} ${ARG_LEVEL} ${used})
     target_link_libraries(${target} PUBLIC megascope_${used})
   endforeach()
+endfunction()
+
+# The first directory of the current path below the root: "mpi_layer" in mpi_layer/calls.
+function(megascope_top_directory result)
+  file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
+  string(REGEX REPLACE "/.*" "" top "${path}")
+  set(${result} "${top}" PARENT_SCOPE)
 endfunction()
 
 function(megascope_check_downward name level used)
@@ -41,6 +49,14 @@ function(megascope_check_downward name level used)
   if(NOT used_level LESS level)
     message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}): "
                         "only lower levels; upward calls go through an interface in core/lifecycle")
+  endif()
+  megascope_top_directory(top)
+  get_target_property(used_top megascope_${used} MEGASCOPE_TOP)
+  string(REGEX REPLACE "\\..*" "" whole "${level}")
+  string(REGEX REPLACE "\\..*" "" used_whole "${used_level}")
+  if(whole GREATER 0 AND whole EQUAL used_whole AND NOT top STREQUAL used_top)
+    message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}) of another directory: "
+                        "decimals order the layers of one directory only")
   endif()
 endfunction()
 

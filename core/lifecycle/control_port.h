@@ -9,7 +9,7 @@ namespace megascope {
 
 /// A periodic reduction over all ranks at step boundaries. Each rank contributes a block of bytes;
 /// the merged block is delivered to all. The port supplies the payload (plugin/tensors);
-/// StepControl (mpi_layer/step_control.h) transports it.
+/// StepControl (mpi_layer/own_communication/step_control.h) transports it.
 /// Blocks are numbered from 0, one for each boundary. The decisions in block k take effect at
 /// boundary k + 2 on all ranks. One thread at a time, except merge(). Nothing throws except
 /// block_sizes(), if memory runs out.

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "mpi_layer/comms.h"
-#include "mpi_layer/pmpi.h"
-#include "mpi_layer/thread.h"
-#include "mpi_layer/types.h"
+#include "mpi_layer/calls/thread.h"
+#include "mpi_layer/handles/comms.h"
+#include "mpi_layer/handles/types.h"
+#include "mpi_layer/lookup/pmpi.h"
 
 #include <mpi.h>
 

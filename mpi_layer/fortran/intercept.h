@@ -1,8 +1,8 @@
 #pragma once
 
+#include "mpi_layer/calls/intercept.h"
 #include "mpi_layer/fortran/arguments.h"
 #include "mpi_layer/fortran/pmpi.h"
-#include "mpi_layer/intercept.h"
 
 #include <mpi.h>
 

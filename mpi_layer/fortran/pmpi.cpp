@@ -1,10 +1,10 @@
 #include "mpi_layer/fortran/pmpi.h"
 
 #include "core/base/standard_error.h"
+#include "mpi_layer/calls/thread.h"
 #include "mpi_layer/fortran/handles.h"
-#include "mpi_layer/mpi_object.h"
-#include "mpi_layer/selection.h"
-#include "mpi_layer/thread.h"
+#include "mpi_layer/lookup/mpi_object.h"
+#include "mpi_layer/table/selection.h"
 
 #include <atomic>
 #include <cstring>

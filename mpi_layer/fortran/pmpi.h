@@ -1,7 +1,7 @@
 #pragma once
 
-#include "mpi_layer/declared.h"
-#include "mpi_layer/fn.h"
+#include "mpi_layer/table/declared.h"
+#include "mpi_layer/table/fn.h"
 
 #include <cstdint>
 

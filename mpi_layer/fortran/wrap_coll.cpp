@@ -1,6 +1,6 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_coll.h"
-#include "mpi_layer/semantics_neighbor.h"
+#include "mpi_layer/semantics/coll.h"
+#include "mpi_layer/semantics/neighbor.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

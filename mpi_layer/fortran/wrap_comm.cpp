@@ -1,5 +1,5 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_local.h"
+#include "mpi_layer/semantics/local.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -1,5 +1,5 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_io.h"
+#include "mpi_layer/semantics/io.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

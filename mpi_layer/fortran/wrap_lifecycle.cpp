@@ -1,6 +1,6 @@
-#include "mpi_layer/control.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/lifecycle.h"
+#include "mpi_layer/lifecycle/control.h"
+#include "mpi_layer/lifecycle/lifecycle.h"
 
 /// The Fortran procedures of MPI_Init, MPI_Finalize and similar, and the two functions.
 namespace megascope::mpi::fortran {

@@ -1,6 +1,6 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_local.h"
-#include "mpi_layer/semantics_spawn.h"
+#include "mpi_layer/semantics/local.h"
+#include "mpi_layer/semantics/spawn.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

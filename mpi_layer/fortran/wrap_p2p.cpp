@@ -1,6 +1,6 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_local.h"
-#include "mpi_layer/semantics_p2p.h"
+#include "mpi_layer/semantics/local.h"
+#include "mpi_layer/semantics/p2p.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

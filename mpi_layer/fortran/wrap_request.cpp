@@ -1,5 +1,5 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_request.h"
+#include "mpi_layer/semantics/request.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -1,5 +1,5 @@
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_rma.h"
+#include "mpi_layer/semantics/rma.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

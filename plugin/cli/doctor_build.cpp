@@ -1,7 +1,7 @@
 #include "core/base/text.h"
 #include "core/config/options.h"
 #include "core/lifecycle/module_loader.h"
-#include "mpi_layer/selection.h"
+#include "mpi_layer/table/selection.h"
 #include "plugin/cli/doctor.h"
 #include "plugin/cli/installation.h"
 #include "plugin/tensors/tensor_choice.h"

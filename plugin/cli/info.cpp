@@ -2,7 +2,8 @@
 #include "core/base/version.h"
 #include "core/config/options.h"
 #include "core/lifecycle/module_loader.h"
-#include "mpi_layer/regions.h"
+#include "mpi_layer/semantics/wrapped_functions.h"
+#include "mpi_layer/table/regions.h"
 #include "plugin/cli/commands.h"
 #include "plugin/cli/installation.h"
 

@@ -14,7 +14,7 @@
 #include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
 #include "exporters/report/summary.h"
-#include "mpi_layer/mpi_collective.h"
+#include "mpi_layer/own_communication/mpi_collective.h"
 #include "plugin/run/exit_line.h"
 #include "plugin/run/output.h"
 #include "plugin/run/session.h"

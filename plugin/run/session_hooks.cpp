@@ -7,7 +7,7 @@
 #include "core/hooks/parallel_layout.h"
 #include "core/hooks/requests.h"
 #include "core/record/hash.h"
-#include "mpi_layer/mpi_object.h"
+#include "mpi_layer/lookup/mpi_object.h"
 #include "plugin/run/live.h"
 #include "plugin/run/message.h"
 #include "plugin/run/output.h"

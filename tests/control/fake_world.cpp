@@ -1,7 +1,7 @@
 #include "tests/control/fake_world.h"
 
-#include "mpi_layer/abi.h"
-#include "mpi_layer/pmpi.h"
+#include "mpi_layer/lookup/abi.h"
+#include "mpi_layer/lookup/pmpi.h"
 
 #include <algorithm>
 #include <cerrno>

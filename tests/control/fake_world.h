@@ -1,6 +1,6 @@
 #pragma once
 
-#include "mpi_layer/fn.h"
+#include "mpi_layer/table/fn.h"
 
 #include <mpi.h>
 

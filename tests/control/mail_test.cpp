@@ -1,8 +1,8 @@
 #include "core/buffer/recorder.h"
-#include "mpi_layer/abi.h"
-#include "mpi_layer/mpi_collective.h"
-#include "mpi_layer/step_control.h"
-#include "mpi_layer/step_mail.h"
+#include "mpi_layer/lookup/abi.h"
+#include "mpi_layer/own_communication/mpi_collective.h"
+#include "mpi_layer/own_communication/step_control.h"
+#include "mpi_layer/own_communication/step_mail.h"
 #include "tests/control/counting_port.h"
 #include "tests/control/fake_world.h"
 

@@ -70,8 +70,10 @@ def check_module(file):
 
 def check_wrappers(directory):
     objects = [file for file in glob.glob(os.path.join(directory, "**", "*.o"), recursive=True)
-               if os.path.basename(file).startswith("wrap")]
+               if "megascope_mpi_wrappers.dir" in file or os.path.basename(file).startswith("wrap_")]
     print(f"{len(objects)} object(s) of wrappers")
+    if not objects:
+        return [f"{directory}: has no object of a wrapper"]
     return [f"{file}: has landing pads (.gcc_except_table): two unwinders may meet in it"
             for file in objects if ".gcc_except_table" in run("readelf", "-S", "-W", file)]
 

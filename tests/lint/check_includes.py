@@ -6,17 +6,23 @@ import sys
 
 import repository
 
-# A module and its level; a file belongs to the longest prefix. Modules of one level never include each other.
+# A module and its level; a file belongs to the longest prefix. Modules of one level never include each other;
+# decimals order the modules of one top-level directory only.
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
     "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
-    "plugin/nvtx": 2, "plugin/answer": 2, "mpi_layer": 3, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
+    "plugin/nvtx": 2, "plugin/answer": 2, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
+    "mpi_layer/table": 3.1, "mpi_layer/lookup": 3.2, "mpi_layer/calls": 3.3, "mpi_layer/handles": 3.4,
+    "mpi_layer/own_communication": 3.5, "mpi_layer/semantics": 3.6, "mpi_layer/lifecycle": 3.7, "mpi_layer/wrappers": 3.8,
+    "mpi_layer/fortran": 3.8,
 }
 # Directories outside the layers may include any module.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
 # Vendor headers, and the only modules (or file names) that may include them.
 VENDORS = [
-    (r"mpi\.h|mpi-ext\.h|mpif.*", ("mpi_layer", "plugin/api/megascope/megascope_mpi.h")),
+    (r"mpi\.h|mpi-ext\.h|mpif.*", tuple("mpi_layer/" + part for part in
+     ("lookup", "calls", "handles", "own_communication", "semantics", "lifecycle", "wrappers", "fortran")) +
+     ("plugin/api/megascope/megascope_mpi.h",)),
     (r"otf2/.*", ("exporters/otf2",)),
     (r"dwarf\.h|libelf\.h|gelf\.h|elfutils/.*", ("analysis/symbols",)),
     (r"protozero/.*", ("exporters/perfetto",)),
@@ -59,6 +65,8 @@ def sideways_or_upward(path, included):
         return None
     if LEVELS[other] >= LEVELS[module]:
         return f"{included} is of level {LEVELS[other]}, not below {module} ({LEVELS[module]})"
+    if int(LEVELS[other]) == int(LEVELS[module]) and other.split("/")[0] != module.split("/")[0]:
+        return f"{included} is beside {module}: decimals order the modules of one directory only"
     return None
 
 

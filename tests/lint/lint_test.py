@@ -20,7 +20,7 @@ def includes(path, text):
 
 class Includes(unittest.TestCase):
     def test_downward_is_fine(self):
-        self.assertEqual(includes("mpi_layer/a.cpp", '#include "core/buffer/b.h"\n#include <mpi.h>\n'), [])
+        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "core/buffer/b.h"\n#include <mpi.h>\n'), [])
         self.assertEqual(includes("core/buffer/a.cpp", '#include "core/base/b.h"\n#include <vector>\n'), [])
         self.assertEqual(includes("exporters/otf2/a.cpp", '#include "exporters/registry.h"\n#include <otf2/otf2.h>\n'), [])
 
@@ -33,8 +33,18 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "exporters/chrome/b.h"\n')), 1)
         self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/b.h"\n')), 1)
 
+    def test_levels_inside_a_directory_are_found_and_hold_in_it_only(self):
+        self.assertEqual(includes("mpi_layer/handles/a.h", '#include "mpi_layer/calls/b.h"\n'), [])
+        self.assertEqual(includes("mpi_layer/calls/a.h", '#include "mpi_layer/semantics/b.h"\n'),
+                         ["mpi_layer/calls/a.h:1: mpi_layer/semantics/b.h is of level 3.6, not below mpi_layer/calls (3.3)"])
+        self.assertEqual(len(includes("mpi_layer/wrappers/a.cpp", '#include "mpi_layer/fortran/b.h"\n')), 1)
+        self.assertEqual(len(includes("plugin/live/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
+        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/b.h"\n'),
+                         ["mpi_layer/calls/a.cpp:1: plugin/live/b.h is beside mpi_layer/calls: decimals order the modules of one directory only"])
+
     def test_vendor_headers_have_one_home(self):
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)
+        self.assertEqual(len(includes("mpi_layer/table/a.cpp", "#include <mpi.h>\n")), 1)
         self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <otf2/otf2.h>\n")), 1)
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <zstd.h>\n")), 1)
         self.assertEqual(len(includes("exporters/chrome/a.cpp", "#include <thread>\n")), 1)
@@ -52,9 +62,9 @@ class Includes(unittest.TestCase):
 
     def test_a_guest_neither_exits_nor_prints(self):
         for line in ("std::cout << 1;", 'printf("x");', "std::exit(1);", "abort();"):
-            self.assertEqual(len(includes("mpi_layer/a.cpp", line + "\n")), 1, line)
+            self.assertEqual(len(includes("mpi_layer/calls/a.cpp", line + "\n")), 1, line)
         for line in ("MPI_Abort(comm, 1);", "_exit(1);", 'std::snprintf(b, n, "x");', "table.abort(comm);"):
-            self.assertEqual(includes("mpi_layer/a.cpp", line + "\n"), [], line)
+            self.assertEqual(includes("mpi_layer/calls/a.cpp", line + "\n"), [], line)
 
 
 class Docs(unittest.TestCase):

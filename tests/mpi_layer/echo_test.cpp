@@ -1,12 +1,12 @@
-#include "mpi_layer/declared.h"
 #include "mpi_layer/fortran/intercept.h"
-#include "mpi_layer/semantics_comm.h"
-#include "mpi_layer/semantics_io.h"
-#include "mpi_layer/semantics_local.h"
-#include "mpi_layer/semantics_neighbor.h"
-#include "mpi_layer/semantics_request.h"
-#include "mpi_layer/semantics_rma.h"
-#include "mpi_layer/semantics_spawn.h"
+#include "mpi_layer/semantics/comm.h"
+#include "mpi_layer/semantics/io.h"
+#include "mpi_layer/semantics/local.h"
+#include "mpi_layer/semantics/neighbor.h"
+#include "mpi_layer/semantics/request.h"
+#include "mpi_layer/semantics/rma.h"
+#include "mpi_layer/semantics/spawn.h"
+#include "mpi_layer/table/declared.h"
 
 #include <gtest/gtest.h>
 #include <mpi.h>

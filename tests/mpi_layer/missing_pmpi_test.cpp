@@ -1,7 +1,7 @@
 #include "core/buffer/recorder.h"
+#include "mpi_layer/calls/thread.h"
 #include "mpi_layer/fortran/pmpi.h"
-#include "mpi_layer/selection.h"
-#include "mpi_layer/thread.h"
+#include "mpi_layer/table/selection.h"
 
 #include <gtest/gtest.h>
 

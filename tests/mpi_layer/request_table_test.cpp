@@ -1,4 +1,4 @@
-#include "mpi_layer/requests.h"
+#include "mpi_layer/handles/requests.h"
 
 #include <gmock/gmock.h>
 

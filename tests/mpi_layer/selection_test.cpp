@@ -1,6 +1,6 @@
-#include "mpi_layer/selection.h"
+#include "mpi_layer/table/selection.h"
 
-#include "mpi_layer/regions.h"
+#include "mpi_layer/table/regions.h"
 
 #include <gtest/gtest.h>
 

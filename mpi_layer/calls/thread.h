@@ -1,0 +1,203 @@
+#pragma once
+
+#include "core/buffer/recorder.h"
+#include "mpi_layer/table/fn.h"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace megascope::mpi {
+
+struct CommState;
+struct FileState;
+struct WinState;
+
+/// Saved arguments of a call on an array of requests: the handles, which MPI overwrites, and
+/// statuses in place of MPI_STATUSES_IGNORE.
+struct RequestArrays {
+  std::uint32_t capacity;
+  MPI_Request* requests;
+  MPI_Status* statuses;
+};
+
+/// State of one thread in the wrappers. Lies in memory that a forked child finds zeroed: every gate
+/// is 0 there and nothing is recorded. Used by the owning thread only, except `gate`, which other
+/// threads clear at the end of recording and MPI_Pcontrol changes.
+struct MpiThread {
+  std::uint8_t gate[kInterfaceCount];  ///< which calls are intercepted (selection.h); 0: none
+  bool use_tsc;
+  bool is_initialized;          ///< false in a forked child
+  std::uint8_t depth;           ///< number of recorded calls that have not returned
+  std::uintptr_t active_frame;  ///< stack address of the innermost wrapper that is in MPI; 0: none.
+                                ///< Stale after a call that was left by an exception or jump
+  EventBuffer* buffer;
+  std::uint64_t busy_ticks;           ///< time in recorded calls so far
+  std::uint64_t next_progress_ticks;  ///< time of the next progress tick, which runs after the
+                                      ///< first call that returns later; largest number: never
+  std::uint64_t
+      next_rank_update_ticks;  ///< time of the next progress of rank updates (progress_ticks.h)
+  std::uint64_t next_reading_ticks;
+  bool reads_at_entry;  ///< the next intercepted call begins with a CPU reading; gates are closed
+                        ///< until then
+  std::uint8_t interfaces_noted;  ///< bits as in Recorder::note_interface
+  std::uint64_t comm_generation;
+  std::uint64_t type_generation;
+  std::uint64_t file_generation;
+
+  static constexpr unsigned kCacheSlots = 16;
+  struct CommSlot {
+    std::uint64_t key;
+    CommState* state;
+  };
+  struct TypeSlot {
+    std::uint64_t key;
+    std::uint64_t size_bytes;
+  };
+  struct FileSlot {
+    std::uint64_t key;
+    FileState* state;
+  };
+  /// Cache of Fortran handles of communicators and datatypes.
+  struct FortranSlot {
+    std::uint32_t number_plus_1;  ///< 0: none
+    std::uint64_t handle;
+  };
+  static constexpr unsigned kFileSlots = 4;
+  /// Cache of return addresses (call_sites.h).
+  struct SiteSlot {
+    std::uintptr_t address;
+    std::uint32_t id;
+  };
+  static constexpr unsigned kSiteSlots = 64;
+  SiteSlot sites[kSiteSlots];
+  CommSlot comms[kCacheSlots];
+  TypeSlot types[kCacheSlots];
+  FileSlot files[kFileSlots];
+  std::uint64_t fortran_comm_generation;
+  std::uint64_t fortran_type_generation;
+  FortranSlot fortran_comms[kCacheSlots];
+  FortranSlot fortran_types[kCacheSlots];
+
+  static constexpr unsigned kWindowSlots = 8;
+  struct WinSlot {
+    std::uint64_t key;
+    WinState* state;
+  };
+  struct GroupSlot {
+    std::uint64_t key;
+    std::uint64_t generation;
+    GroupId id;
+  };
+  std::uint64_t window_generation;
+  WinSlot windows[kWindowSlots];
+  GroupSlot group;  ///< group of the last synchronisation
+
+  static constexpr unsigned kDepths = encoding::kDepthMask + 1;
+  /// Calls recorded inside of others and not returned, by depth; depth 0 is the buffer's mark.
+  struct OpenCall {
+    std::uintptr_t outer_frame;
+    std::uint64_t enter_ticks;
+    Fn fn;
+  };
+  OpenCall open[kDepths];
+  MPI_Status status[kDepths];     ///< replace MPI_STATUS_IGNORE, by depth of the call
+  RequestArrays arrays[kDepths];  ///< for calls on arrays, by depth; none for the largest depth,
+                                  ///< which several calls may have
+
+  /// Coalesced polls (coalesced_polls.h); fn kNone: none. The number of calls is in `fact`, if it
+  /// exists.
+  struct Run {
+    Fn fn;
+    std::uint32_t unmeasured;  ///< number of further returns that are not timed
+    std::uint64_t key;         ///< request or communicator
+    encoding::Word* call;      ///< the record; valid while end is the buffer's cursor
+    encoding::Word* fact;      ///< null while there is one call
+    encoding::Word* end;
+    encoding::Word
+        first_word;  ///< of the record; in the mark it means that the calls so far have returned
+    std::uint64_t enter_ticks;
+    std::uint64_t busy_ticks;     ///< time in the calls
+    std::uint64_t typical_ticks;  ///< time of the last measured call
+  };
+  Run run;
+
+  // Encoded facts of the call being recorded.
+  std::uint32_t staged_words;
+  std::uint32_t short_end;  ///< staged_words after the last short fact
+  std::uint32_t staged_capacity;
+  encoding::Word* staged;
+};
+
+/// State of the calling thread; a shared one with a closed gate if the thread has none.
+extern constinit thread_local MpiThread* t_thread;
+
+/// Starts recording for all threads, from MPI_Init's wrapper on. recorder: must exist until the
+/// process ends.
+void open_recording(Recorder& recorder, bool is_multithreaded);
+/// Ends recording for all threads, for good.
+void close_recording() noexcept;
+/// Sets what all threads record: kRecords | kTracking, or kTracking only while MPI_Pcontrol has
+/// stopped recording.
+void set_gates(std::uint8_t gate) noexcept;
+/// hooks::WindowFollower: records are kept or not from now on. Each thread follows at its next
+/// call, by hooks::is_kept().
+void follow_window(bool is_kept) noexcept;
+/// nullptr: not recording.
+extern constinit std::atomic<Recorder*> g_recorder;
+inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
+/// Returns whether this process was forked by the process that records. The recorder's memory is
+/// not mapped here.
+bool is_forked_child() noexcept;
+/// Several threads may be in MPI (MPI_THREAD_MULTIPLE): the tables need locks.
+extern bool g_is_multithreaded;
+inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
+
+/// The slow path into a wrapper: creates the thread's state if needed. selected: the function's
+/// entry in g_selected. Returns false if this call is not intercepted.
+bool enter_slow_path(Interface interface, std::uint8_t selected) noexcept;
+
+/// A call made while a recorded call has not returned.
+struct NestedCall {
+  Fn fn;  ///< kNone: not recorded
+  std::uintptr_t frame;
+  const void* return_address;
+};
+/// Determines whether the call is made inside of a recorded one, by a callback of the application;
+/// then it is noted as open at depth thread.depth. Records calls that were left before. Returns
+/// false if MPI itself makes the call. Walks the stack: microseconds.
+bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept;
+
+/// Returns whether the call comes from the MPI library, one of its components, or this library. For
+/// nested calls only.
+bool is_mpi_code(const void* return_address) noexcept;
+/// Collects the code ranges of MPI. Call after PMPI_Init, which loads the components.
+void learn_mpi_code();
+
+/// Returns space for `count` requests and statuses of a call of this depth; nullptr if memory ran
+/// out or the call is nested too deeply (counted).
+RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int count) noexcept;
+[[gnu::always_inline]] inline RequestArrays* claim_arrays(MpiThread& thread, std::uint8_t depth,
+                                                          int count) noexcept {
+  RequestArrays& arrays = thread.arrays[depth];
+  const bool has_space = count >= 0 && static_cast<std::uint32_t>(count) <= arrays.capacity;
+  return has_space ? &arrays : claim_arrays_slow_path(thread, depth, count);
+}
+
+/// Appends a fact to the call being recorded.
+void stage(MpiThread& thread, const Fact& fact) noexcept;
+/// As stage(), for a fact with kind and request only. Consecutive requests take one word.
+[[gnu::always_inline]] inline void stage_short(MpiThread& thread, FactKind kind,
+                                               RequestId request) noexcept {
+  const std::uint32_t end = thread.staged_words;
+  if (end != 0 && thread.short_end == end &&
+      encoding::continues(thread.staged[end - 1], kind, request)) {
+    thread.staged[end - 1] += encoding::Word{1} << 24;
+    return;
+  }
+  stage(thread, {.kind = kind, .request = request});
+  thread.short_end = thread.staged_words;
+}
+
+}  // namespace megascope::mpi

@@ -1,0 +1,83 @@
+#pragma once
+
+#include "core/lifecycle/collective.h"
+#include "core/record/definitions.h"
+#include "mpi_layer/calls/call_record.h"
+#include "mpi_layer/own_communication/ping_pong.h"
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Measures the offsets between the clocks of the world's processes, by messages on the library's
+/// own communicator. docs/time.md.
+namespace megascope::mpi {
+
+/// The part of one process. All members make the same calls in the same order, except
+/// after_collective(), where a missing member costs the others one second, once. Application
+/// thread.
+class ClockSync {
+ public:
+  /// world: all ranks, made by make_world_collective(); must outlive the object. interval_s:
+  /// between measurements in collectives of the application; 0: none there. settings: a number that
+  /// is equal in ranks that count collectives alike.
+  ClockSync(Collective& world, bool use_tsc, double interval_s, std::uint64_t settings);
+
+  /// Determines which processes share a clock: those that claim the same domain and show the same
+  /// time. Returns the domain of this process: the claimed one, or that with a rank appended if its
+  /// time differs. O(log P) rounds.
+  std::string find_domains(const std::string& claimed);
+  /// Measures: the lowest rank of each domain asks that of another one, along a binomial tree.
+  /// O(log domains) rounds. Returns false if this process did not ask. Call in MPI_Init and
+  /// MPI_Finalize.
+  bool measure(ClockSample& sample);
+  /// Returns whether `settings` is equal on all ranks. Valid after find_domains().
+  bool has_same_settings() const noexcept { return has_same_settings_; }
+  bool has_several_domains() const noexcept { return leaders_.size() > 1; }
+
+  /// Returns the number of the collective on MPI_COMM_WORLD after which after_collective() is due;
+  /// kNeverSynced: never.
+  std::uint32_t next_collective() const noexcept { return next_collective_; }
+  /// Called after this rank has left the collective with this number, which all ranks have entered.
+  /// Measures if it is time to, as measure().
+  bool after_collective(std::uint32_t sequence, ClockSample& sample);
+
+ private:
+  struct Leader {
+    std::int32_t rank;
+    std::uint64_t domain;
+  };
+  std::array<bool, 2> are_same_everywhere(std::uint64_t first, std::uint64_t second);
+  bool is_same_everywhere(std::uint64_t value) { return are_same_everywhere(value, value)[0]; }
+  bool check_domain(MPI_Comm members, std::int32_t& namer);
+  Status find_leaders(std::uint64_t domain);
+  Wire wire(std::uint32_t round, std::uint64_t timeout_ns) const;
+  bool measure_by(const Wire& wire, ClockSample& sample, bool& has_asked);
+  std::uint64_t plan_after(std::uint32_t sequence);
+  bool share_plan(const Wire& wire, std::uint64_t& plan);
+
+  Collective& world_;
+  MPI_Comm comm_;
+  bool use_tsc_;
+  std::uint64_t interval_ns_;
+  std::uint64_t settings_;
+  bool has_same_settings_ = false;
+  std::vector<Leader> leaders_;  ///< of all domains, ascending rank; empty if there is one domain
+  std::uint32_t next_collective_;
+  // On rank 0:
+  std::uint64_t last_measured_ns_ = 0;
+  std::uint64_t last_planned_ns_ = 0;
+  std::uint32_t last_sequence_ = 0;
+};
+
+/// Of this process; nullptr if it is standalone, and before MPI was started.
+extern ClockSync* g_clock_sync;
+
+/// Called after a collective that synchronises all ranks, succeeded, and is due
+/// (CommState::sync_at).
+[[gnu::cold]] void sync_after_collective(MpiThread& thread, const CallRecord& call) noexcept;
+
+}  // namespace megascope::mpi

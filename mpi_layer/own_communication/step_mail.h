@@ -1,0 +1,76 @@
+#pragma once
+
+#include "core/lifecycle/control_port.h"
+#include "mpi_layer/own_communication/rank_update_segments.h"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace megascope::mpi {
+
+/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from
+/// each rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only
+/// receive_all() waits. One thread at a time. Must not be destroyed while MPI may access a rank
+/// update.
+class StepMail {
+ public:
+  /// comm: a communicator of the library without other messages of this kind; null handle: there is
+  /// only this rank. Both must outlive the object.
+  StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone);
+
+  /// Sends what is ready, and on rank 0 delivers what has arrived. Returns false if MPI failed.
+  bool progress() noexcept;
+  /// Starts to send the rest, once. Returns false if MPI failed.
+  bool send_last() noexcept;
+  std::uint64_t sent_count() const { return sent_count_; }
+  /// Rank 0: receives all rank updates that are under way. Call after send_last() on all ranks.
+  /// sent_count: sum over all ranks. Returns false if MPI failed or memory ran out.
+  bool receive_all(std::uint64_t sent_count) noexcept;
+  /// Completes the sends once rank 0 has received everything; must not be called otherwise. Returns
+  /// false if MPI failed.
+  bool wait_all_sent() noexcept { return pieces_.wait() && last_pieces_.wait(); }
+
+ private:
+  struct Arrival {
+    std::vector<std::byte> bytes;
+    RankUpdateSegments pieces;
+    std::int32_t from = 0;
+  };
+  /// Receive buffer if no memory is left for another: a matched message must be received.
+  struct Spare {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t used = 0;  ///< 0: free
+    RankUpdateSegments pieces;
+    std::int32_t from = 0;
+  };
+  bool send() noexcept;
+  bool start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept;
+  bool receive() noexcept;
+  bool accept(bool& has_message) noexcept;
+  Arrival* make_arrival(std::size_t bytes) noexcept;
+  bool deliver_spare() noexcept;
+  bool deliver() noexcept;
+  bool awaits_earlier_of(const Arrival& arrival) const noexcept;
+
+  ControlPort& port_;
+  MPI_Comm comm_;
+  bool is_standalone_;
+  int rank_ = 0;
+  std::vector<std::byte> rank_update_;  ///< being sent
+  RankUpdateSegments pieces_;
+  std::vector<std::byte> last_rank_update_;  ///< sent after `rank_update_`, at the end
+  RankUpdateSegments last_pieces_;
+  std::uint64_t sent_count_ = 0;
+  std::list<Arrival> arrivals_;  ///< being received, in the order of matching
+  std::size_t arriving_bytes_ = 0;
+  Spare spare_;
+  std::uint64_t received_count_ = 0;
+};
+
+}  // namespace megascope::mpi

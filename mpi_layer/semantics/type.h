@@ -1,0 +1,117 @@
+#pragma once
+
+#include "mpi_layer/handles/types.h"
+#include "mpi_layer/handles/windows.h"
+#include "mpi_layer/semantics/recorded_arguments.h"
+
+/// Semantics of calls on groups and datatypes, which have no definitions in a trace: their sizes.
+/// MPI-4.1 §5, §7.3.
+namespace megascope::mpi {
+
+namespace type {
+
+/// The last argument is a new group: records its number of members. A local call.
+struct NewGroup : NoSemantics {
+  static constexpr std::string_view kRecordedFields = "members";
+  static constexpr bool kNamesObject = true;
+  template <class... Args>
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
+    if (rc == MPI_SUCCESS) record_group_size(thread, *last_of(args...));
+  }
+};
+/// The last argument is a new datatype: records the bytes of data of one element.
+struct NewType : NoSemantics {
+  static constexpr std::string_view kRecordedFields = "type_bytes";
+  static constexpr bool kNamesObject = true;
+  template <class... Args>
+  static void complete(MpiThread& thread, CallRecord&, int rc, Args&&... args) noexcept {
+    if (rc != MPI_SUCCESS) return;
+    record_value(thread, ValueName::kTypeBytes,
+                 static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
+  }
+};
+/// Also records queried properties of a group or datatype.
+template <RecordedArgument... kRecordedArguments>
+struct Asked : Records<NoSemantics, kRecordedArguments...> {
+  static constexpr bool kNamesObject = true;
+};
+using Extent = Asked<RecordedArgument{1, ValueName::kLowerBound},
+                     RecordedArgument{2, ValueName::kExtent}>;
+
+}  // namespace type
+
+template <>
+struct Semantics<Fn::Group_size> : type::Asked<RecordedArgument{1, ValueName::kSize}> {};
+template <>
+struct Semantics<Fn::Group_rank> : type::Asked<RecordedArgument{1, ValueName::kRank}> {};
+template <>
+struct Semantics<Fn::Group_compare> : type::Asked<RecordedArgument{2, ValueName::kComparison}> {};
+template <>
+struct Semantics<Fn::Group_union> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_intersection> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_difference> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_incl> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_excl> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_range_incl> : type::NewGroup {};
+template <>
+struct Semantics<Fn::Group_range_excl> : type::NewGroup {};
+
+template <>
+struct Semantics<Fn::Type_get_extent> : type::Extent {};
+template <>
+struct Semantics<Fn::Type_get_extent_x> : type::Extent {};
+template <>
+struct Semantics<Fn::Type_get_true_extent> : type::Extent {};
+template <>
+struct Semantics<Fn::Type_get_true_extent_x> : type::Extent {};
+
+#define MEGASCOPE_TYPE(name) \
+  template <>                \
+  struct Semantics<Fn::Type_##name> : type::NewType {};
+MEGASCOPE_TYPE(contiguous)
+MEGASCOPE_TYPE(vector)
+MEGASCOPE_TYPE(indexed)
+MEGASCOPE_TYPE(dup)
+MEGASCOPE_TYPE(match_size)
+MEGASCOPE_TYPE(create_darray)
+MEGASCOPE_TYPE(create_f90_complex)
+MEGASCOPE_TYPE(create_f90_integer)
+MEGASCOPE_TYPE(create_f90_real)
+MEGASCOPE_TYPE(create_hindexed)
+MEGASCOPE_TYPE(create_hindexed_block)
+MEGASCOPE_TYPE(create_hvector)
+MEGASCOPE_TYPE(create_indexed_block)
+MEGASCOPE_TYPE(create_resized)
+MEGASCOPE_TYPE(create_struct)
+MEGASCOPE_TYPE(create_subarray)
+// Removed by MPI-3.0, and missing in some mpi.h. Their Fortran forms have short integers for
+// addresses and extents, which are not recorded.
+MEGASCOPE_WHERE_DECLARED(Type_hindexed, MEGASCOPE_TYPE(hindexed))
+MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
+MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
+#undef MEGASCOPE_TYPE
+
+/// MPI may reuse a freed handle: in another thread before the call returns, or in this one after an
+/// attribute function has used it for the last time.
+template <std::atomic<std::uint64_t>& kGeneration, class Handle>
+struct Frees {
+  static constexpr bool kTracksHandlesOnly = true;
+  [[gnu::always_inline]] static void describe(MpiThread&, CallRecord&, Handle*) noexcept {
+    kGeneration.fetch_add(1, std::memory_order_relaxed);
+  }
+  [[gnu::always_inline]] static void complete(MpiThread&, CallRecord&, int rc, Handle*) noexcept {
+    if (rc == MPI_SUCCESS) kGeneration.fetch_add(1, std::memory_order_relaxed);
+  }
+};
+template <>
+struct Semantics<Fn::Type_free> : Frees<g_type_generation, MPI_Datatype> {};
+template <>
+struct Semantics<Fn::Group_free> : Frees<g_group_generation, MPI_Group> {
+};  // synchronisations of windows name groups
+
+}  // namespace megascope::mpi

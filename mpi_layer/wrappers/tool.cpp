@@ -1,0 +1,15 @@
+#include "mpi_layer/calls/intercept.h"
+#include "mpi_layer/lookup/c_symbol.h"
+
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
+using megascope::mpi::Fn;
+using megascope::mpi::PmpiType;
+using megascope::mpi::Wrapper;
+
+#define MEGASCOPE_MPI(name, group, parameters, arguments)                      \
+  MEGASCOPE_WHERE_DECLARED(                                                    \
+      name, MEGASCOPE_C_SYMBOL(name, parameters) {                             \
+        return Wrapper<Fn::name, PmpiType<Fn::name>::Pointer>::call arguments; \
+      })
+#include "mpi_layer/table/tool.inc"
