@@ -81,7 +81,7 @@ class ChromeReader {
     if (others_ != 0)
       timeline_.notes.push_back(
           std::to_string(others_) +
-          " events are no operations (counters, flows, marks) and were left out");
+          " events are no operations (counters, flows, marks) and were omitted");
     for (Operation& operation : timeline_.operations) {
       operation.begin_ns -= static_cast<std::uint64_t>(first_ns_);
       operation.end_ns -= static_cast<std::uint64_t>(first_ns_);

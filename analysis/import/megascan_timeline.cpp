@@ -291,7 +291,7 @@ Status read_or_leave_out(const fs::path& path, const GridCoordinates& coordinate
   timeline.estimates.resize(estimates);
   timeline.repairs = repairs;
   iterations = before;
-  timeline.notes.push_back(status.message() + "; this worker was left out");
+  timeline.notes.push_back(status.message() + "; this worker was omitted");
   return status;
 }
 

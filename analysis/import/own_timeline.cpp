@@ -343,11 +343,11 @@ void OwnTimeline::note_what_is_missing() {
   note(annotation_count_,
        "waits and findings of an analysis were omitted; megascope analyze finds them again");
   note(incomplete_count_,
-       "messages and collectives were left out: not both ends are in the file, or they are "
+       "messages and collectives were omitted: not both ends are in the file, or they are "
        "nonblocking collectives");
   note(other_count_,
        "events are no calls and no arrows (counters, marks, operations between their start and "
-       "end) and were left out");
+       "end) and were omitted");
 }
 
 }  // namespace megascope::importer

@@ -46,7 +46,7 @@ class PytorchReader {
     Status worst;
     for (const fs::path& path : paths) {
       Status status = read_file(path, paths.size() == 1);
-      if (!status.is_ok()) timeline_.notes.push_back(status.message() + "; this file was left out");
+      if (!status.is_ok()) timeline_.notes.push_back(status.message() + "; this file was omitted");
       worst.update(std::move(status));
     }
     if (files_.empty()) return worst;
@@ -159,7 +159,7 @@ class PytorchReader {
     if (ignored_count != 0)
       timeline_.notes.push_back(std::to_string(ignored_count) +
                                 " events are no operations (flows, marks, counters, copies of "
-                                "annotations) and were left out");
+                                "annotations) and were omitted");
     timeline_.has_grid = false;
     timeline_.sizes.dp = world_size_;
   }

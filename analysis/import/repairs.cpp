@@ -20,7 +20,7 @@ constexpr KindText kTexts[kRepairKindCount] = {
      "each lasts as long as usual, at most until the next one begins"},
     {"missing_begin", "operations end without a begin",
      "each lasted as long as usual, at most since the one before ended; those without a name were "
-     "left out"},
+     "omitted"},
     {"duplicate", "operations are in the file more than once", "they were taken once"},
     {"step_order", "operations have a step that does not fit between their neighbours'",
      "they got that of their neighbours"},

@@ -78,7 +78,7 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
                     .track = 1,
                     .is_pair = true}));  // until mend()
   EXPECT_THAT(timeline.notes,
-              ElementsAre("1 events are no operations (counters, flows, marks) and were left out"));
+              ElementsAre("1 events are no operations (counters, flows, marks) and were omitted"));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin),

@@ -209,7 +209,7 @@ class BadInput(Case):
         os.truncate(damaged, os.path.getsize(damaged) // 2)
         result = self.call("import", "--from", "megascan", traces, "--out", self.run_directory)
         self.assertIn("tensor-0.json: no JSON behind byte", result.stderr)
-        self.assertIn("this worker was left out", result.stderr)
+        self.assertIn("this worker was omitted", result.stderr)
         self.assertIn("of 5 workers", result.stdout)
         found = self.analyze(code=1)
         self.assertEqual([c["ranks"] for c in found["culprits"]], [[1]])
@@ -249,7 +249,7 @@ class OwnChromeFile(Case):
 
     def test_calls_and_messages_are_those_of_the_run(self):
         original, result = self.imported()
-        self.assertIn("waits and findings of an analysis were left out", result.stderr)
+        self.assertIn("waits and findings of an analysis were omitted", result.stderr)
         before, after = self.report(original), self.report(self.run_directory)
         self.assertEqual((after["ranks"], after["mpi_calls"], after["nodes"]), (4, before["mpi_calls"], before["nodes"]))
         for name, row in before["functions"].items():
@@ -296,7 +296,7 @@ class OwnChromeFile(Case):
         events.append({"ph": "t", "name": "collective", "cat": "collective", "id": "0x2", "pid": 1, "tid": 1, "ts": 0})
         path = self.write("half.json", {"otherData": {"generator": "megascope 0.1.0"}, "traceEvents": events})
         result = self.call("import", path, "--out", self.run_directory)
-        self.assertIn("2 messages and collectives were left out", result.stderr)
+        self.assertIn("2 messages and collectives were omitted", result.stderr)
         self.assertEqual(self.report(self.run_directory)["matrix"]["messages"], 0)
 
 

@@ -328,7 +328,7 @@ TEST_F(PytorchTimeline, DamageIsCountedAndAFileThatCannotBeReadIsLeftOut) {
   EXPECT_THAT(
       timeline.notes,
       ElementsAre(
-          HasSubstr("memory.json: there is no array of events in it; this file was left out"),
+          HasSubstr("memory.json: there is no array of events in it; this file was omitted"),
           HasSubstr("rank1.json: no JSON behind byte"), HasSubstr("3 events"),
           HasSubstr("clocks")));
 }
