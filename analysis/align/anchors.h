@@ -21,13 +21,16 @@ struct Anchors {
   bool is_any() const;
 };
 
-/// Computes a correction line (offset and rate) for each clock that was not measured and
-/// contradicts the order of messages and synchronising collectives. A message cannot arrive before
-/// it was sent, and no rank leaves a barrier before the last one enters; both bound the difference
-/// of two clocks from both sides. The line is the one within the bounds that changes the clock
-/// least. Starting from the measured clocks (without any: from the clock of the lowest rank), the
-/// lines of pairs of clocks are composed, pairs with the smallest error first.
+/// Computes a correction line (offset and rate) for each clock domain that was not measured and is
+/// bounded from both sides, by messages or synchronising collectives, relative to a clock that is
+/// measured or already placed. A message cannot arrive before it was sent, which bounds the
+/// difference of two clocks from one side; no rank leaves a barrier before the last one enters,
+/// which bounds it from both sides. Between two clocks that do not contradict each other the line
+/// is 0; otherwise it is the smallest multiple of the line in the middle of the bounds that
+/// satisfies them. Starting from the measured clocks (without any: from the clock of the lowest
+/// rank), the lines of pairs of clocks are composed, pairs with the smallest error first.
 ///
+/// jobs: maximum number of threads.
 /// measured_ns: by index in world_ranks(), error bound of each measured clock, < 0: not measured;
 /// empty: no clock was measured. Measured clocks keep their rate and offset relative to each other.
 ///

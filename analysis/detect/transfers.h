@@ -68,7 +68,7 @@ class Transfers {
 
  private:
   static constexpr std::uint32_t kAlone = 0xFFFFFFFF;
-  /// A receive.
+  /// A completed receive, until it is matched with its send.
   struct Waiting {
     std::uint64_t posted_ns = 0;
     std::uint64_t entered_ns = 0;

@@ -10,7 +10,8 @@ namespace megascope::importer {
 
 /// Numbers that match operations of different workers: a send and its receive have the same tag,
 /// the members of a collective the same sequence number. Operations match if channel, step and
-/// position in the step are equal, so that missing operations do not affect others.
+/// seq_id (without seq_id: the position in the step) are equal. An operation that is missing on one
+/// worker therefore does not shift the matches of other steps; with seq_id it does not shift any.
 class MatchNumbers {
  public:
   /// timeline: sorted (mend()). rank_of_track: by track index.

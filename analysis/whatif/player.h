@@ -51,8 +51,9 @@ class Player {
   std::vector<std::vector<double>> step_times_ns(std::span<const Variant> variants,
                                                  const std::vector<SubjectBits>& meant) const;
 
-  /// Numbers below `count` in the order of time beyond the usual; number_of(operation) says to
-  /// which it counts.
+  /// Returns at most `most` numbers below `count`, largest excess first. The excess of a number is
+  /// the time of its operations minus their time without slowness. number_of(operation): the number
+  /// to which an operation belongs.
   template <class NumberOf>
   std::vector<std::size_t> furthest(std::size_t count, std::size_t most,
                                     const NumberOf& number_of) const {

@@ -46,8 +46,8 @@
     "The maximum size of a rank's trace. K, M, G and T are powers of 1024. Recording stops "       \
     "earlier when less than 5 % of the file system would stay free; this reserve is at least 1 "   \
     "GiB and at most 16 GiB (one eighth of a file system smaller than 8 GiB). On a file system "   \
-    "in memory, all ranks of a node together use at most one sixteenth of the memory that is "     \
-    "available to the node and to the memory cgroup.",                                             \
+    "in memory, all ranks of a node together use at most one sixteenth of the available memory: "  \
+    "of the smaller of what the node and what the memory cgroup have left.",                       \
     "4G")                                                                                          \
   X(buffer_policy, BufferPolicy, "MEGASCOPE_BUFFER_POLICY", "stop", "",                            \
     Accepts::words(MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_TEXT)), "",                          \
@@ -124,7 +124,7 @@
     Accepts::words(MEGASCOPE_CONTROLS(MEGASCOPE_CHOICE_TEXT)), "",                                 \
     "Whether all ranks exchange data at the beginning of each annotated step. The exchange "       \
     "merges tensor statistics over all ranks and makes decisions take effect on all ranks at "     \
-    "the same step. auto: on if MEGASCOPE_TENSORS selects tensors.",                               \
+    "the same step. auto: on if MEGASCOPE_TENSORS or MEGASCOPE_LIVE is set.",                      \
     "on")                                                                                          \
   X(step_wait, Seconds, "MEGASCOPE_STEP_WAIT", "1", "", Accepts::seconds(86400), "seconds",        \
     "The longest time that a rank waits, at the beginning of a step, for the exchange that was "   \

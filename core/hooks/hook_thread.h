@@ -94,7 +94,8 @@ bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noe
   return fits || make_space(buffer, words, ticks);
 }
 
-/// Writes a record of one word with a time.
+/// Writes one word that holds the time and `what`: the region that is entered, or a code of
+/// hook_words.h. Without space nothing is written and the loss is counted.
 [[gnu::always_inline]] inline void put(HookThread& thread, std::uint64_t ticks,
                                        unsigned what) noexcept {
   EventBuffer& buffer = *thread.buffer;

@@ -85,10 +85,12 @@ void count(CounterId counter, double value) noexcept;
 /// Records an instant with a name.
 void mark(RegionId name) noexcept;
 
-/// Starts a range: an interval that need not nest with regions and that any thread may stop.
-/// Returns its number, unique in the process; 0 if it is not recorded, because nothing is recorded
-/// or about kMaxRanges are open (counted as refused). Takes no lock.
+/// About how many ranges can be open at once.
 inline constexpr std::size_t kMaxRanges = 1U << 14;
+/// Starts a range: an interval that need not nest with regions and that any thread may stop.
+/// Returns its number, unique in the process; 0 if it is not recorded: because nothing is recorded,
+/// because `name` is not a region, or because about kMaxRanges ranges are open. Only the last case
+/// is counted as refused. Takes no lock.
 std::uint64_t start_range(RegionId name) noexcept;
 /// Stops a range. 0 is ignored. A range that is not open is counted as unbalanced.
 void stop_range(std::uint64_t range) noexcept;

@@ -8,9 +8,11 @@
 #include <cstdint>
 
 /// Layout of the native trace of one process: a header page, then chunks. A chunk has one kind and,
-/// for events, one location. Little endian. Written through shared mappings: everything stored is
-/// in the file when the process has ended. docs/trace_format.md is the reference. `kFormatVersion`
-/// changes when a reader of the old format could misread a file.
+/// for events, one location. Little endian. Written through shared mappings, so that everything
+/// stored is in the file when the process has ended, also after a kill; on network and
+/// copy-on-write file systems except the open chunk of each location (Backing::kWritten).
+/// docs/trace_format.md is the reference. `kFormatVersion` changes only if a reader of the old
+/// format could misread a new file.
 namespace megascope::trace {
 
 inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};

@@ -24,7 +24,6 @@ Status add_up(Collective& members, std::uint64_t& count);
 ///
 /// Call order: open, any number of writes, finish. open and finish are collective. After a
 /// successful open all members must call finish, with an error if one occurred.
-/// called on all members once open has succeeded, with an error if there was one.
 class JointFile {
  public:
   static constexpr std::size_t kMemoryBytes = 8U << 20;
@@ -38,8 +37,9 @@ class JointFile {
   Status open();
   /// Appends to this member's part. The first error is kept and returned by finish.
   void write(std::span<const char> data);
-  /// Concatenates the parts. mine: an error of this member, or ok. size_bytes: size of the whole
-  /// file, on all members.
+  /// Collective. Concatenates the parts and publishes the file. mine: an error of this member, or
+  /// ok. Returns on all members the error of the lowest member that has one. size_bytes: on success
+  /// the size of the whole file, on all members.
   Status finish(Status mine, std::uint64_t& size_bytes);
 
  private:

@@ -19,8 +19,8 @@ std::int32_t step_of(const Call& call);
 /// enclosing call, else, on threads that annotate no steps, the step open on the annotating thread.
 class OpenSteps {
  public:
-  /// Returns the step of the call or region that is entered. Call it with all events of the process
-  /// in order.
+  /// Returns the step of the call or region that is entered; kNoStep for calls outside of steps and
+  /// for events other than entries. Call it with all events of the process in order.
   std::int32_t follow(const timeline::Event& event);
 
  private:

@@ -27,7 +27,7 @@ struct Tally {
 /// Replaces the counts on every member by the sums over all members. Collective.
 Status add_up(Collective& members, Tally& tally);
 
-/// One sentence for each kind of omission or change.
+/// One sentence for each kind of omission or change that occurred.
 std::vector<std::string> notes_of(const Tally& tally);
 
 }  // namespace megascope::megascan

@@ -145,7 +145,9 @@ void note_test(MpiThread& thread, MPI_Request request, RequestTable::Serial hori
 /// Records that MPI_Request_get_status found the request complete; it is still active.
 void note_ready(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
                 const MPI_Status& status) noexcept;
-/// Returns the request's identifier; kNoRequest if no completion will be recorded.
+/// Notes that cancellation of the request was requested; call before PMPI_Cancel. Returns the
+/// request's identifier; kNoRequest if the request is not tracked, so that no completion will be
+/// recorded.
 RequestId note_cancel(MpiThread& thread, MPI_Request request) noexcept;
 void free_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon) noexcept;
 

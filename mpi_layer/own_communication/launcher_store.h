@@ -20,7 +20,8 @@ bool open();
 /// Stores an entry of this process. text: no blanks or line ends, at most 200 bytes. Entries stored
 /// before PMPI_Init are visible to all ranks after it. Returns false on failure.
 bool put(const char* key, const std::string& text);
-/// Reads an entry of `rank` of this process's world. One local query.
+/// Reads an entry that `rank` stored before PMPI_Init. rank: in this process's MPI_COMM_WORLD. One
+/// query to the launcher's process on this node. Call after PMPI_Init.
 Answer get(std::int32_t rank, const char* key, std::string& text);
 /// As get(), for an entry stored after PMPI_Init; queries the node of `rank` (Slurm: 0.5 ms;
 /// others: at most 1 s). Returns kText with an empty text if such entries are not visible and no

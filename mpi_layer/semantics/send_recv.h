@@ -162,8 +162,10 @@ struct Semantics<Fn::Recv_init> : Semantics<Fn::Irecv> {
 
 namespace p2p {
 
-/// Combines the halves of a send-receive into facts that fold, if both, one or none are messages.
-/// If the receive was truncated, the send has happened.
+/// Sets the facts of a send-receive after the call: one kSendrecv with its receive if both halves
+/// are messages, the remaining half alone if one is (the other: MPI_PROC_NULL, or an error), else
+/// none. All fit into the call's own words (folds(), encode_call.h) unless sizes or communicator
+/// are too large for that. If the receive was truncated, the send has happened.
 [[gnu::always_inline]] inline void join(CallRecord& call, int rc, bool is_sending,
                                         bool is_receiving, const MPI_Status& status) noexcept {
   Fact receive = call.second;

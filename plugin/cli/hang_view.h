@@ -55,7 +55,8 @@ std::string elsewhere_text(const HangView& view, const analysis::Waiting& waitin
                            const analysis::Want& want, std::int32_t own_rank);
 /// Whether elsewhere_text() applies.
 bool is_elsewhere(const analysis::Want& want);
-/// "rank 7", or "its rank + 1" relative to own_rank.
+/// "rank 7" if own_rank is kNoPeer; otherwise the shorter distance modulo the world size, such as
+/// "its rank + 1" or "its rank - 1", and "itself" for own_rank.
 std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_rank);
 std::string want_text(const HangView& view, const analysis::Waiting& waiting,
                       const analysis::Want& want, std::int32_t own_rank = kNoPeer);

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-/// Arrays of numbers for clients of the compatibility endpoint. Pure functions.
+/// Arrays of numbers for clients of the compatibility endpoint. The functions have no
+/// state.
 namespace megascope::live {
 
 /// A dense array, last dimension fastest. NaN: the value is NaN or has no element.

@@ -21,7 +21,7 @@ struct Asker {
 class RequestQueue {
  public:
   static constexpr std::size_t kMaxWaiting = 8;
-  /// Of these, from unauthenticated clients; leaves space for others.
+  /// Part of kMaxWaiting that clients of the compatibility endpoint (unauthenticated) can use.
   static constexpr std::size_t kMaxCompatWaiting = 4;
   /// Timeout if the application does not answer the active request …
   static constexpr std::int64_t kTimeoutNs = 60'000'000'000;

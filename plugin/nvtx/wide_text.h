@@ -13,7 +13,7 @@ inline constexpr std::size_t kMaxMessageBytes = 1000;
 /// characters become U+FFFD. Allocates nothing.
 class WideText {
  public:
-  /// text: zero-terminated, or null.
+  /// text: zero-terminated; null: empty text.
   explicit WideText(const wchar_t* text) noexcept {
     if (text == nullptr) return;
     while (*text != 0 && append(static_cast<char32_t>(*text))) ++text;

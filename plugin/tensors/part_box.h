@@ -16,7 +16,8 @@ namespace megascope::tensors {
 /// Not thread-safe: one thread at a time.
 class PartBox {
  public:
-  /// space: bytes of a rank update. The queue keeps at most twice as much.
+  /// space: maximum size in bytes of the parts in one rank update. The queue holds at most twice as
+  /// much.
   explicit PartBox(std::size_t space) : space_(space) {}
 
   void add(ViewPart&& part);

@@ -61,7 +61,8 @@ struct StepHeader {
   /// Step of the statistics; equals highest_step if ranks agree.
   std::int64_t lowest_step = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest_step = std::numeric_limits<std::int64_t>::min();
-  /// Step that follows it.
+  /// Step that begins at this boundary: lowest and highest number over the ranks; equal if ranks
+  /// agree.
   std::int64_t lowest_next = std::numeric_limits<std::int64_t>::max();
   std::int64_t highest_next = std::numeric_limits<std::int64_t>::min();
   std::uint64_t flags = 0;

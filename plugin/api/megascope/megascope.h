@@ -21,8 +21,8 @@
  * Side effects: no function calls MPI or writes to stderr, with these exceptions:
  * - The call that starts a recording prints one line to stderr. With MEGASCOPE_STRICT=1 it ends the
  *   process if an option has an invalid value.
- * - megascope_step_begin() communicates over MPI if MEGASCOPE_TENSORS or MEGASCOPE_CONTROL=on
- *   requests statistics over all ranks. It waits for the other ranks for at most
+ * - megascope_step_begin() communicates over MPI if MEGASCOPE_TENSORS, MEGASCOPE_LIVE or
+ *   MEGASCOPE_CONTROL=on requests data of all ranks. It waits for the other ranks for at most
  *   MEGASCOPE_STEP_WAIT, and prints one line to stderr if they do not arrive.
  *
  * Strings: arguments are zero-terminated and should be UTF-8. The library copies them.
