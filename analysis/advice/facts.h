@@ -117,8 +117,7 @@ struct RankFacts {
   Hops late_sends;     ///< messages for which this rank, the receiver, waited
   Hops late_receives;  ///< messages for which this rank, the sender, waited
   std::array<WaitedFor, kWaitingCount> waited_for{};
-  /// All kinds together.
-  WaitedFor waited_for_at_all;
+  WaitedFor waited_for_at_all;  ///< all kinds together
 };
 
 /// Collectives up to kTinyCollectiveBytes. The shortest time that a member spends in one is not

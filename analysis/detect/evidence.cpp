@@ -36,7 +36,7 @@ struct NowAndThen {
   double share;
   double chance;
 };
-/// the fraction of slow steps is not known, so two are tested
+/// The fraction of slow steps is not known, so two are tested.
 constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;

@@ -16,8 +16,8 @@ constexpr double kFar = 3.5;           ///< standard deviations from which a val
 constexpr double kRateMargin = 0.005;  ///< fraction of the requested false-alarm rate that is used:
                                        ///< noise and tails are estimated from few steps
 constexpr double kMaxTailShare = 0.5;  ///< upper bound of the assumed fraction of outliers
-/// quantile of the distances below the usual level that is used; converted to a standard deviation
-/// like a median
+/// Quantile of the distances below the usual level that is used; converted to a standard deviation
+/// like a median.
 constexpr double kBelowShare = 0.6;
 
 /// Returns the fraction of a healthy rank's steps that are outliers, from the half of the ranks

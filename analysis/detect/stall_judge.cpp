@@ -16,7 +16,7 @@ constexpr double
 constexpr double kStallNoise = 0.7;   ///< standard deviation of the slowest part beyond its usual
                                       ///< work, over that of the step if its parts are independent
 constexpr double kOfMinStall = 0.25;  ///< lower bound of the noise, over kMinStall
-/// standard deviations: at most so much is subtracted as the rank's usual pause; the rest stays
+/// Standard deviations: at most so much is subtracted as the rank's usual pause; the rest stays.
 constexpr double kMaxUsual = 2.0;
 
 /// Compares a master with the median and the spread of its own steps: its gaps depend on the order

@@ -18,7 +18,7 @@ constexpr std::uint64_t
     kManySteps = 16;  ///< number of steps from which on no better marker is sought
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kMinSteps = 3;
-/// largest ratio, between ranks, of loop iterations a step; if only a part of the calls was read
+/// Largest ratio, between ranks, of loop iterations a step; if only a part of the calls was read.
 constexpr double kMaxDifference = 1.15;
 constexpr double kMaxBodies = 2.5;  ///< largest difference of loop iterations between ranks; if all
                                     ///< calls were read

@@ -10,7 +10,7 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kFarApart = 4.0;  ///< times the permanent difference of peers
-/// variance of a class's lower third, times the number of its members, over the variance of a rank
+/// Variance of a class's lower third, times the number of its members, over the variance of a rank.
 constexpr double kMeasureNoise = 1.5;
 
 /// Returns the standard deviation of the variation that all ranks of a host have in common, beyond

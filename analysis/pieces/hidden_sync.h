@@ -34,10 +34,8 @@ struct HiddenSync {
   struct Meeting {
     std::uint32_t first = 0;  ///< index in `members` of its first member
     std::uint32_t count = 0;
-    /// Index in `operations`.
-    std::uint32_t operation = 0;
-    /// Duration of the shortest member.
-    std::uint64_t work_ns = 0;
+    std::uint32_t operation = 0;  ///< index in `operations`
+    std::uint64_t work_ns = 0;    ///< duration of the shortest member
   };
   std::vector<Operation> operations;
   std::vector<Meeting> meetings;

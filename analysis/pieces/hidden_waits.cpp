@@ -295,7 +295,7 @@ class Finder {
   std::map<std::vector<std::uint32_t>, std::uint32_t> group_index_;
   std::map<std::vector<std::uint32_t>, std::vector<std::int64_t>>
       offsets_;  ///< clock offsets, by group
-  /// by meeting: group, and begin of its last member
+  /// By meeting: group, and begin of its last member.
   std::vector<std::pair<std::uint32_t, std::uint64_t>> meeting_times_;
 };
 

@@ -26,8 +26,7 @@ struct HiddenWaits {
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
     std::uint32_t operation = 0;
-    /// Index in `groups`.
-    std::uint32_t group = 0;
+    std::uint32_t group = 0;     ///< index in `groups`
     std::uint32_t sequence = 0;  ///< number of the meeting among those of its group, from 0
   };
   std::vector<Operation> operations;

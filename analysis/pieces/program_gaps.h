@@ -23,7 +23,7 @@ struct GapSteps {
 struct GapLimits {
   std::size_t max_steps = SIZE_MAX;   ///< of each rank, from its first step on
   std::size_t max_pieces = SIZE_MAX;  ///< of each rank; the rest of a longer rank is not read
-  /// only pieces of these kinds; null: all. Must outlive the call.
+  /// Only pieces of these kinds; null: all. Must outlive the call.
   const std::unordered_set<std::uint64_t>* kinds = nullptr;
 };
 

@@ -15,8 +15,7 @@ namespace megascope::pieces {
 struct RegionRun {
   std::vector<std::vector<Piece>>
       processes;  ///< by index in world_ranks(); each location's pieces in order of begin
-  /// By Piece::name.
-  std::vector<std::string> names;
+  std::vector<std::string> names;  ///< by Piece::name
 
   std::size_t piece_count() const {
     std::size_t count = 0;

@@ -17,8 +17,7 @@ struct GraphOptions {
   std::size_t max_operations = std::size_t{1} << 19;
   /// Limit for runs of regions. Of a run with more operations, the first steps that fit are kept.
   std::size_t max_annotated_operations = std::size_t{1} << 24;
-  /// Threads that read and match, including the caller's.
-  unsigned jobs = 1;
+  unsigned jobs = 1;  ///< threads that read and match, including the caller's
   /// Runs of regions: the pieces, if the caller has read them already. null: build_graph() reads
   /// them.
   const pieces::RegionRun* regions = nullptr;

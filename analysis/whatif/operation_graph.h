@@ -40,7 +40,7 @@ struct OperationGraph {
   std::vector<Operation> operations;
   std::vector<std::uint32_t> step_of;  ///< by operation: index in step_numbers
   std::vector<std::uint32_t> rank_of;  ///< by operation: index in world_ranks
-  /// by group: index of its first starter in `starters`. One entry more than groups, or empty: no
+  /// By group: index of its first starter in `starters`. One entry more than groups, or empty: no
   /// groups.
   std::vector<std::uint32_t> group_begin;
   std::vector<OperationIndex>

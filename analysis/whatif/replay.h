@@ -16,8 +16,7 @@ namespace megascope::whatif {
 /// concurrently if `duration_ns` may.
 class Replay {
  public:
-  /// largest number of lanes
-  static constexpr std::size_t kLanes = 16;
+  static constexpr std::size_t kLanes = 16;  ///< largest number of lanes
   template <std::size_t Count>
   using LanesOf = std::array<double, Count>;
   using Lanes = LanesOf<kLanes>;

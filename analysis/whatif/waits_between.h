@@ -85,8 +85,7 @@ class WaitSink final : public analysis::MatchSink {
   };
   /// A collective in which each member waited for all others.
   struct Meeting {
-    /// Pieces of the calls that began it, by member.
-    std::vector<PieceKey> starts;
+    std::vector<PieceKey> starts;  ///< pieces of the calls that began it, by member
     /// Pieces of the calls that completed it, by member; kNoPiece: not replayed.
     std::vector<PieceKey> ends;
   };

@@ -57,13 +57,11 @@ struct WhatIf {
   double ideal_step_ns = 0.0;  ///< T with typical durations everywhere; at most step_ns
   double best_step_ns = 0.0;   ///< T without any slowness
   Loss loss;
-  std::vector<std::int64_t> steps;  ///< the replayed steps: application's numbers
-  /// By step: time / time with typical durations.
-  std::vector<double> step_slowdowns;
-  std::vector<Scenario> scenarios;  ///< in descending order of gain
-  std::vector<Scenario> asked;      ///< in the order of WhatIfOptions::asked
-  /// Sentences: what was not replayed, and why.
-  std::vector<std::string> limitations;
+  std::vector<std::int64_t> steps;       ///< the replayed steps: application's numbers
+  std::vector<double> step_slowdowns;    ///< by step: time / time with typical durations
+  std::vector<Scenario> scenarios;       ///< in descending order of gain
+  std::vector<Scenario> asked;           ///< in the order of WhatIfOptions::asked
+  std::vector<std::string> limitations;  ///< sentences: what was not replayed, and why
 
   /// Returns whether anything was replayed.
   bool is_there() const { return !steps.empty(); }

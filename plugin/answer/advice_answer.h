@@ -15,8 +15,8 @@ struct AnswerView;
 
 /// The known problems of MPI programs that a run shows (docs/advice.md).
 struct Advice {
-  /// in descending order of share; Finding::comm and Finding::function are indices in the
-  /// MatchTables of the run
+  /// In descending order of share; Finding::comm and Finding::function are indices in the
+  /// MatchTables of the run.
   std::vector<advice::Finding> findings;
   std::vector<std::string> sites;  ///< call sites, by Finding::site: "solve (heat.c:42)"
 };

@@ -36,14 +36,13 @@ struct AnswerView {
   /// By index in world_ranks(). The division into inside and outside of MPI is known only if
   /// explain_by_cpu_times() read the calls.
   std::vector<cpu::RankCpu> cpu = {};
-  /// Sets of ranks that share cores.
-  std::vector<SharedCores> shared_cores = {};
-  Advice advice = {};  ///< empty unless Answer::Options::has_advice
+  std::vector<SharedCores> shared_cores = {};  ///< sets of ranks that share cores
+  Advice advice = {};                          ///< empty unless Answer::Options::has_advice
   std::vector<std::int64_t> step_numbers =
       {};  ///< application's step numbers, by step; empty: steps are numbered from 0
 
-  /// root causes that the replay did not confirm: they cost less than 0.5 % of the run (2 % if
-  /// other causes hide them)
+  /// Root causes that the replay did not confirm: they cost less than 0.5 % of the run (2 % if
+  /// other causes hide them).
   std::vector<detect::RootCause> minor = {};
 
   /// The host of a rank.
