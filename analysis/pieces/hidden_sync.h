@@ -12,8 +12,8 @@ namespace megascope::pieces {
 
 inline constexpr std::uint32_t kNoMeeting = 0xFFFFFFFF;
 
-/// Identifies a piece: index of its process in world_ranks(), and index in RegionRun::processes of
-/// that process.
+/// Identifies a piece: index of its process in world_ranks(), and index of the piece in
+/// RegionRun::processes[process].
 struct PieceRef {
   std::uint32_t process = 0;
   std::uint32_t piece = 0;

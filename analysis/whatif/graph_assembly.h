@@ -14,7 +14,7 @@ namespace megascope::whatif {
 /// taken out. graph: on entry world_ranks, names and has_separate_steps are set, and there are no
 /// operations; filled in place. It stays without operations if `pieces` is empty. Of several
 /// collectives that one call completes, only one is a dependency. In a graph with separate steps,
-/// point-to-point dependencies between steps are ignored.
+/// dependencies of single pieces (WaitSink::Need) between steps are ignored.
 void assemble(const std::vector<pieces::Piece>& pieces, WaitSink& waits,
               const PieceNumbers& numbers, const analysis::MatchTables& tables,
               OperationGraph& graph);

@@ -23,9 +23,9 @@ inline constexpr float kUnknownDuration = -1.0F;
 /// - with a group: duration_ns after the last starter of its group has started, but no sooner than
 /// own_ns after its own start.
 struct Operation {
-  OperationIndex before = kNone;
-  std::uint32_t type = 0;
-  std::uint32_t group = kNone;
+  OperationIndex before = kNone;  ///< previous operation; kNone: starts at time 0
+  std::uint32_t type = 0;         ///< index in OperationGraph::types
+  std::uint32_t group = kNone;    ///< group whose starts it waits for; kNone: it waits for none
   float duration_ns = 0.0F;
   float own_ns = 0.0F;
 };
@@ -36,6 +36,7 @@ struct OperationType {
   bool is_work = true;
 };
 
+/// The graph. Built by build_graph(). Types, groups and operations are referred to by index.
 struct OperationGraph {
   std::vector<Operation> operations;
   std::vector<std::uint32_t> step_of;  ///< by operation: index in step_numbers

@@ -65,8 +65,8 @@ class WaitSink final : public analysis::MatchSink {
  public:
   /// index: outlives the object. It holds the pieces of all calls of a match before the match is
   /// delivered. is_synchronous: every send ends with its receive, and all members of every
-  /// collective wait for each other, as in transfers between GPUs. false: only where the times show
-  /// that the call waited.
+  /// collective wait for each other, as in transfers between GPUs. false: calls of an MPI program,
+  /// which wait only where their times show it.
   WaitSink(const PieceIndex& index, bool is_synchronous)
       : index_(index), is_synchronous_(is_synchronous) {}
 

@@ -80,8 +80,8 @@ struct WhatIfOptions {
 
 /// Replays a run and returns the effect of slow parts. Builds the graph, so it reads the records
 /// twice. Groups are taken from the processes' coordinates in parallel groups
-/// (ProcessInfo::parallel), if there are any. Never fails: if nothing can be replayed, is_there()
-/// is false and `limitations` states the reason.
+/// (ProcessInfo::parallel), if there are any. Throws what the source throws. If nothing can be
+/// replayed, is_there() is false and `limitations` states the reason.
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables,
                const WhatIfOptions& options = {});
 /// The same for a graph that was built from `source`. Does not read calls.

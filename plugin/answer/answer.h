@@ -90,7 +90,7 @@ class Answer {
   detect::Detection detection_;
   std::optional<whatif::ProgramGraph>
       program_;                           ///< graph in the making: set if the run will be replayed
-  std::optional<JudgedRegions> regions_;  ///< of a run of regions
+  std::optional<JudgedRegions> regions_;  ///< set for a run of regions
   bool is_whole_replayed_ = true;         ///< MPI programs: all steps can be replayed
   std::optional<whatif::OperationGraph> graph_;    ///< set by the first replay
   std::optional<whatif::PreparedGraph> prepared_;  ///< replays of graph_

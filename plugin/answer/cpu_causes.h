@@ -9,13 +9,14 @@
 
 namespace megascope::answer {
 
-/// Explains root causes by the CPU times that the kernel reported. Call once, after detect() and
-/// before step indices in `detection` are converted to the application's numbers.
+/// Explains root causes by the CPU times that the kernel reported. Call it after detect(), before
+/// step indices in `detection` are converted to the application's numbers. Reads the calls of
+/// `source` again only if something is left to explain: there are root causes, no ranks were
+/// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
+/// the caller's. It does two things:
 /// - Sets view.shared_cores and view.cpu.
 /// - Renames root causes that only waited for a core (cpu::name_preempted), and adds what CPU times
-/// of the whole run show (cpu::judge_whole_run). Reads the calls of `source` again only if
-/// something is left to explain: there are root causes, no ranks were judged, or a rank was blocked
-/// or without a core for 2 % of its time. jobs: threads, including the caller's.
+/// of the whole run show (cpu::judge_whole_run).
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
                           detect::Detection& detection);
 

@@ -15,7 +15,8 @@ namespace megascope::answer {
 /// Checks specified parallel groups against the communication of a run, while it is matched. Two
 /// rules:
 /// - In a pipeline, messages go along one dimension.
-/// - In a collective over several dimensions, all ranks take part that differ only in these.
+/// - If the ranks of a collective differ in several dimensions, all ranks that differ only in these
+/// dimensions take part.
 class GroupCheck final : public analysis::MatchSink {
  public:
   /// groups: if empty, nothing is checked. All arguments outlive the object.
