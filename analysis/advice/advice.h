@@ -7,12 +7,13 @@
 
 namespace megascope::advice {
 
-/// All that the rules find, the largest share first; findings without a time come last. Pure.
+/// Applies all rules. Returns their findings in descending order of share; findings that cost no
+/// time come last. Pure function.
 std::vector<Finding> advise(const Facts& facts);
 
-/// Sets the regions of findings that have no call site, where the program annotates regions. Reads
-/// the calls of the first rank of each such finding once; where there is none, nothing is read.
-/// Throws what the source throws.
+/// Sets Finding::region of findings that have no call site, if the program annotates regions: the
+/// innermost region that contains most of the calls. Reads the calls of the first rank of each such
+/// finding once; reads nothing if there are none. Throws what the source throws.
 void name_regions(const RecordSource& source, const Facts& facts, std::vector<Finding>& findings);
 
 }  // namespace megascope::advice

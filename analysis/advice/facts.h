@@ -42,13 +42,15 @@ inline constexpr std::size_t kPatternCount = static_cast<std::size_t>(Pattern::k
 
 inline constexpr std::uint32_t kNoIndex = 0xFFFFFFFF;
 
+/// Sums of the calls of one pattern, function, communicator and call site in one rank.
 struct Row {
   Pattern pattern = Pattern::kCount;
-  std::uint32_t function = kNoIndex;  ///< in Facts::functions
-  std::uint32_t comm = kNoIndex;      ///< in Facts::comms
-  std::uint32_t site = kNoIndex;      ///< in Facts::sites; kNoIndex: not recorded
-  std::uint64_t count = 0;            ///< calls, or messages
-  std::uint64_t root_count = 0;       ///< those as the root, without work of the root in between
+  std::uint32_t function = kNoIndex;  ///< index in Facts::functions
+  std::uint32_t comm = kNoIndex;      ///< index in Facts::comms
+  std::uint32_t site = kNoIndex;      ///< index in Facts::sites; kNoIndex: not recorded
+  std::uint64_t count = 0;            ///< number of calls, or of messages
+  std::uint64_t root_count = 0;  ///< broadcasts in which this rank was the root and did no work
+                                 ///< since the previous call
   std::uint64_t time_ns = 0;
   std::uint64_t bytes = 0;
   std::uint64_t
@@ -62,14 +64,14 @@ struct Relay {
   std::int32_t from = -1;  ///< world ranks
   std::int32_t to = -1;
   std::uint64_t count = 0;
-  std::uint64_t time_ns = 0;  ///< in the first of the two calls
+  std::uint64_t time_ns = 0;  ///< time in the first of the two calls
 };
 
 /// A rank that sends to all other members of a communicator, one message after the other.
 struct Rounds {
   std::uint64_t
       count = 0;  ///< completed rounds: it had sent to all others, at most two messages each
-  std::uint64_t message_count = 0;  ///< in these
+  std::uint64_t message_count = 0;  ///< messages in these rounds
   std::uint64_t sent_count = 0;     ///< all messages that it sent there
 };
 
@@ -96,9 +98,11 @@ struct WaitedFor {
   std::uint32_t waiter_count = 0;  ///< ranks
 };
 
+/// Kinds of waits that the rules distinguish.
 enum class Waiting : std::uint8_t { kLateSender, kLateReceiver, kBarrier, kOther, kCount };
 inline constexpr std::size_t kWaitingCount = static_cast<std::size_t>(Waiting::kCount);
 
+/// The facts of one rank.
 struct RankFacts {
   std::int32_t world_rank = 0;
   std::string host;
@@ -113,7 +117,7 @@ struct RankFacts {
   Hops late_sends;     ///< messages for which this rank, the receiver, waited
   Hops late_receives;  ///< messages for which this rank, the sender, waited
   std::array<WaitedFor, kWaitingCount> waited_for{};
-  WaitedFor waited_for_at_all;
+  WaitedFor waited_for_at_all;  ///< all kinds together
 };
 
 /// Collectives up to kTinyCollectiveBytes. The shortest time that a member spends in one is not
@@ -128,6 +132,7 @@ struct CommFacts {
   std::int32_t size = 0;
 };
 
+/// The facts of a run. Indices in rows refer to its tables.
 struct Facts {
   std::vector<RankFacts> ranks;  ///< ascending world rank
   std::vector<std::string> functions;

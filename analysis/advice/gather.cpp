@@ -133,7 +133,7 @@ void Gather::add_messages(RankFacts& rank) const {
   }
 }
 
-/// A rank with several threads that wait is as many waiters.
+/// A rank with several waiting threads counts as several waiters.
 void Gather::add_waits(const analysis::WaitAnalysis& waits, Facts& facts) const {
   for (analysis::Track track = 0; track < waits.waited_for.size(); ++track) {
     const analysis::WaitedFor& from = waits.waited_for[track];

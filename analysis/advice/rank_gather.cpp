@@ -73,7 +73,7 @@ std::uint32_t RankGather::site_of(const Call& call) const {
   return kNoIndex;
 }
 
-/// nullptr: too many.
+/// Returns the state of a partner; nullptr if there are too many partners.
 RankGather::Peer* RankGather::peer_of(CommId comm, std::int32_t peer) {
   KnownPeer& known = known_peers_[(static_cast<std::uint32_t>(peer) + comm * 7) % kKnownCount];
   if (known.peer != peer || known.comm != comm) {
@@ -118,7 +118,7 @@ void RankGather::add(LocationId location, const Call& call) {
   thread.last_index = 1 - thread.last_index;
 }
 
-/// Several polls in one record found nothing; single ones count where they directly follow others.
+/// Coalesced polls in one record found nothing. A single poll counts if it directly follows others.
 void RankGather::add_poll(Thread& thread, const Call& call) {
   const std::uint64_t inside_ns = time_inside(call);
   const std::uint64_t span_ns = call.leave_ns - call.enter_ns;
@@ -316,8 +316,8 @@ void RankGather::add_collective(Thread& thread, const Event& last, const Event& 
   }
 }
 
-/// After the broadcast's root collected something, or after another broadcast. A root that works in
-/// between needs both calls.
+/// Adds a broadcast that follows a gather or reduction to its root, or another broadcast. A root
+/// that works in between needs both calls.
 void RankGather::add_bcast(Thread& thread, const Event& last, const Event& event) {
   const bool follows = last.group == Group::kCollective && last.is_blocking &&
                        last.comm == event.comm && last.peer == event.peer;
@@ -342,7 +342,7 @@ void RankGather::add_bcast(Thread& thread, const Event& last, const Event& event
   thread.root_gaps += goes_on && event.is_root && !is_at_once ? 1 : 0;
 }
 
-/// The last call was the run's last; its call site stands for the run.
+/// Ends a series of broadcasts. The previous call was its last one, and gives its call site.
 void RankGather::end_bcasts(Thread& thread, const Event& last) {
   const Run run = std::exchange(thread.bcasts, {});
   const std::uint64_t bytes = std::exchange(thread.bcast_bytes, 0);

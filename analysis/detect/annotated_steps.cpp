@@ -9,7 +9,8 @@
 namespace megascope::detect {
 namespace {
 
-/// A number, and how often the rank has had it before: training may count from 0 in every epoch.
+/// Identifies a step: its number, and how many earlier steps of the rank have this number. A
+/// training may count from 0 in every epoch.
 using Key = std::pair<std::int64_t, std::uint32_t>;
 
 struct Step {
@@ -25,7 +26,7 @@ bool annotates_steps(const ProcessDefinitions& process) {
   return has_name && UserRegions(process).are_beside_mpi();
 }
 
-/// Takes a piece of a step: the first, or one with which the location's last step goes on.
+/// Adds a part of a step: its first one, or a continuation of the last step of this location.
 void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
   const std::int64_t number = annotated_step(call);
   if (number < 0) return;
@@ -40,7 +41,7 @@ void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step
     steps.back().end_ns = call.leave_ns;
 }
 
-/// In order of time, none inside of another.
+/// Returns the annotated steps of a rank in order of time, without overlaps.
 std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   const ProcessDefinitions& process = source.process(rank);
   std::vector<Step> steps;
@@ -59,7 +60,7 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
   std::uint64_t end_ns = 0;
   std::erase_if(steps, [&](Step& step) {
     if (step.begin_ns < end_ns || step.end_ns == step.begin_ns)
-      return true;  // a thread's own, beside another's
+      return true;  // overlaps a step of another thread
     end_ns = step.end_ns;
     step.key.second = counts[step.key.first]++;
     return false;
@@ -74,7 +75,7 @@ std::string list(const std::vector<std::int32_t>& ranks) {
   return ranks.size() > 8 ? text + ", …" : text;
 }
 
-/// Those that all ranks have. False: some rank has them in another order.
+/// Keeps the steps that all ranks have. Returns false if a rank has them in another order.
 bool keep_common(std::vector<std::vector<Step>>& ranks) {
   std::map<Key, std::size_t> counts;
   for (const auto& steps : ranks) {

@@ -6,7 +6,8 @@ namespace megascope::detect {
 namespace {
 
 constexpr std::uint64_t kMinCount = 3;
-constexpr double kMinGap = 0.5;  ///< of the mean distance
+constexpr double
+    kMinGap = 0.5;  ///< smallest distance of two calls, over the mean; kMaxGap: the largest
 constexpr double kMaxGap = 1.6;
 constexpr std::size_t kLongestOrder = 1U << 16U;
 

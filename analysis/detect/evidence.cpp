@@ -13,38 +13,43 @@ namespace {
 
 constexpr double kHeightRatio = 1.35;
 constexpr double kMaxHeight = 6.0;
-constexpr double kSmear = 0.15;     ///< of the height: slow work is not equally slow in all steps
-constexpr double kAlways = 0.97;    ///< share of the steps of a stretch that are slow
+constexpr double kSmear = 0.15;  ///< standard deviation of slow values, over the height: slow work
+                                 ///< is not equally slow in all steps
+constexpr double
+    kAlways = 0.97;  ///< fraction of slow steps in an interval in which all should be slow
 constexpr double kTailRange = 6.2;  ///< log of 1 + the widest tail, in pairs of standard deviations
-constexpr double kTailAbove = 0.9;  ///< share of the tail that is slower
-constexpr double kFarBelow = 1.6;   ///< heights of so many times the largest value are not tried
-constexpr double kMinScore = 3.0;   ///< scans that end below are not looked at closely
-constexpr std::size_t kLongRun = 128;  ///< steps from which on means of several are looked at first
+constexpr double kTailAbove = 0.9;  ///< fraction of outliers that are slower than usual
+constexpr double
+    kFarBelow = 1.6;  ///< heights from this multiple of the largest value on are not tried
+constexpr double kMinScore = 3.0;  ///< scores below it are not exact
+constexpr std::size_t
+    kLongRun = 128;  ///< number of steps from which on means of several steps are tested first
 constexpr std::size_t kBins = 50;
-constexpr double
-    kRoughHeight = 0.3;  ///< of the least height: what comes now and then is lower in a mean
-constexpr double kUnlikely = -3.0;  ///< what they count as
-constexpr double
-    kFromBegin = 0.4;  ///< chances that what is wrong is so from the first step, to the last step
+constexpr double kRoughHeight = 0.3;  ///< times min_height, for the test of means: slowness in some
+                                      ///< of the steps has a lower mean
+constexpr double kUnlikely = -3.0;  ///< log ratio of a strand whose values are far below the height
+constexpr double kFromBegin = 0.4;  ///< prior probability that slowness begins with the run;
+                                    ///< kToEnd: that it lasts to its end
 constexpr double kToEnd = 0.5;
-constexpr double kIsAlways = 0.4;  ///< chances of the patterns
+constexpr double kIsAlways = 0.4;  ///< prior probabilities of the patterns
 struct NowAndThen {
   double share;
   double chance;
 };
-constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};  ///< how often is not known
+/// The fraction of slow steps is not known, so two are tested.
+constexpr NowAndThen kNowAndThen[] = {{0.4, 0.16}, {0.12, 0.04}};
 constexpr double kIsPeriodic = 0.2;
 constexpr double kIsUneven = 0.2;
 constexpr std::size_t kMinPeriod = 2;
 constexpr std::size_t kMaxPeriod = 10;
-constexpr std::size_t kMinTimes = 4;  ///< that something has to come to be called periodic
+constexpr std::size_t kMinTimes = 4;  ///< occurrences, at least, of periodic slowness
 
 double normal(double distance, double deviation) {
   const double z = distance / deviation;
   return std::exp(-0.5 * z * z) / (deviation * std::sqrt(2.0 * std::numbers::pi));
 }
 
-/// Likelihood of values far off: the same by any order of magnitude.
+/// Returns the likelihood of a value as an outlier: equal for all orders of magnitude.
 double tail(const Strand& strand, std::size_t step) {
   const double size = std::abs(strand.values[step]);
   const double share = size > kFarOff * strand.noise[step] ? strand.far_share : strand.tail_share;
@@ -52,7 +57,7 @@ double tail(const Strand& strand, std::size_t step) {
          (kTailRange * (size + 2.0 * strand.noise[step]));
 }
 
-/// Likelihood of a value if slow, but for the tail.
+/// Returns the likelihood of a value of a slow step, without that of outliers.
 double slow(double value, double noise, double height, bool is_uneven) {
   if (!is_uneven) return normal(value - height, std::hypot(noise, kSmear * height));
   const double scale = 1.0 / (noise * std::numbers::sqrt2);
@@ -60,7 +65,7 @@ double slow(double value, double noise, double height, bool is_uneven) {
          (2.0 * height);
 }
 
-/// What the values of a strand say, once for all heights.
+/// The likelihoods of a strand's values that do not depend on the height.
 struct Densities {
   std::vector<double> tails;
   std::vector<double> log_usual;
@@ -79,7 +84,7 @@ struct Densities {
   }
 };
 
-/// Adds by step the log of the likelihood if slow, over that if not.
+/// Adds to each step the log of its likelihood ratio (slow : not slow), multiplied by `weight`.
 void add_ratios(const Strand& strand, const Densities& densities, double height, bool is_uneven,
                 double weight, std::vector<double>& sums) {
   for (std::size_t step = 0; step < sums.size(); ++step) {
@@ -90,7 +95,8 @@ void add_ratios(const Strand& strand, const Densities& densities, double height,
   }
 }
 
-/// By step, if slow in `share` of the steps: log(1 − share + share × ratio).
+/// Returns by step the log ratio if only a fraction `share` of the steps is slow: log(1 − share +
+/// share × ratio).
 std::vector<double> mixed(const std::vector<double>& ratios, double share) {
   std::vector<double> result;
   for (const double ratio : ratios)
@@ -105,8 +111,8 @@ double sum_above(const std::vector<double>& values) {
   return sum;
 }
 
-/// The stretch of the largest sum, with the prior of its ends. values: mixed(). share, period: what
-/// they are of.
+/// Finds the interval with the largest sum, including the prior of its ends, and stores it in
+/// `best` if its score is higher. values: result of mixed(). share: stored in `best`.
 void best_stretch(const std::vector<double>& values, double share, double log_prior, Scan& best) {
   const auto count = static_cast<double>(values.size());
   const double inner_begin = std::log((1.0 - kFromBegin) / count);
@@ -130,7 +136,7 @@ void best_stretch(const std::vector<double>& values, double share, double log_pr
   }
 }
 
-/// The same of every period-th step.
+/// The same for every period-th step.
 void best_periodic(const std::vector<double>& values, double log_prior, Scan& best) {
   std::vector<double> some;
   for (std::size_t period = kMinPeriod; period <= kMaxPeriod && period * kMinTimes <= values.size();
@@ -152,8 +158,8 @@ void best_periodic(const std::vector<double>& values, double log_prior, Scan& be
   }
 }
 
-/// Ratios by strand and step of one pattern; strands that lie far below the height are not worth
-/// the time.
+/// The log ratios of one pattern, by strand and step. Strands far below the height get kUnlikely
+/// without computation.
 class Ratios {
  public:
   explicit Ratios(const std::vector<Strand>& strands) : strands_(strands), rows_(strands.size()) {
@@ -207,12 +213,12 @@ void take_better(Scan found, double height, bool is_uneven, Scan& best) {
   best = found;
 }
 
-/// What is looked for in a pass.
+/// The alternative that one pass tests.
 struct Pattern {
   double height = 0.0;
   double log_prior = 0.0;
   bool is_uneven = false;
-  bool is_quick = false;  ///< not every k-th step
+  bool is_quick = false;  ///< without periodic slowness
 };
 
 void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratios& ratios,
@@ -240,7 +246,7 @@ void scan_unit(const std::vector<Strand>& strands, const Unit& unit, const Ratio
   take_better(found, pattern.height, pattern.is_uneven, best);
 }
 
-/// is_wanted: units; the others are left as they are.
+/// Tests the units with is_wanted; the result of the others is the default Scan.
 std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vector<Unit>& units,
                               const std::vector<bool>& is_wanted, double min_height,
                               bool is_quick) {
@@ -267,7 +273,7 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
   return best;
 }
 
-/// Means of several steps: of a long run a first look. What is far off counts as somewhat so.
+/// Returns the means of several steps, for a first test of a long run. Outliers are clipped.
 Strand coarse(const Strand& strand) {
   constexpr double kClip = 4.0;
   const std::size_t width = strand.values.size() / kBins;

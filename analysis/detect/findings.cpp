@@ -15,13 +15,14 @@ constexpr std::size_t kMinSteps = 3;   ///< active steps of a finding
 constexpr double kFar = 3.5;           ///< standard deviations from which a value is an outlier
 constexpr double kRateMargin = 0.005;  ///< fraction of the requested false-alarm rate that is used:
                                        ///< noise and tails are estimated from few steps
-constexpr double kMaxTailShare = 0.5;  ///< outliers are never assumed to be the majority
-constexpr double kBelowShare = 0.6;    ///< quantile of the distances below the usual level, which
-                                       ///< is the lower third; scaled as if it were the median
+constexpr double kMaxTailShare = 0.5;  ///< upper bound of the assumed fraction of outliers
+/// Quantile of the distances below the usual level that is used; converted to a standard deviation
+/// like a median.
+constexpr double kBelowShare = 0.6;
 
 /// Returns the fraction of a healthy rank's steps that are outliers, from the half of the ranks
-/// that has the fewest, increased by one standard error. far: outliers, by rank. least: lower
-/// bound.
+/// that has the fewest. Adds 1 + √(number of outliers) for chance. far: number of outliers by rank.
+/// least: lower bound.
 double usual_share(std::vector<double> far, std::size_t steps, double least) {
   if (far.empty()) return least;
   std::sort(far.begin(), far.end());

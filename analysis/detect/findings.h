@@ -8,8 +8,7 @@
 
 namespace megascope::detect {
 
-/// Lower bound of the assumed fraction of a healthy rank's steps that are outliers: few steps may
-/// show none by chance.
+/// Lower bound of the assumed fraction of a healthy rank's steps that are outliers.
 inline constexpr double kMinTailShare = 0.01;
 
 /// The steps in which a unit was slow, and by how much.

@@ -13,10 +13,12 @@ constexpr std::uint64_t kMinBodies = 8;
 constexpr double kMinTimesOuter = 2.0;
 constexpr std::size_t kMaxTries = 64;
 constexpr std::uint32_t kMaxEvery = 16;
-constexpr double kMinShare = 0.85;     ///< of the calls that are in bodies as the next one
-constexpr double kMaxOuterWork = 2.0;  ///< of a body with an outer call, in those without
+constexpr double
+    kMinShare = 0.85;  ///< fraction of the calls that must be in iterations equal to the next one
+constexpr double kMaxOuterWork = 2.0;  ///< work of iterations with an outer call, over that of the
+                                       ///< others, at most
 
-/// What lies between one occurrence of a kind and the next.
+/// The calls between two consecutive occurrences of a kind.
 struct Interval {
   std::uint64_t hash = 0;
   std::uint32_t calls = 0;
@@ -51,7 +53,7 @@ class Search {
     return outer_ == kNoKind ? 0.0 : static_cast<double>(counts_[outer_]);
   }
 
-  /// The rarest first.
+  /// Returns the kinds that are tried, the rarest first.
   std::vector<std::size_t> candidates() const {
     std::vector<std::size_t> found;
     for (std::size_t kind = 0; kind < counts_.size(); ++kind) {
@@ -64,8 +66,8 @@ class Search {
     return found;
   }
 
-  /// Without what is before the first occurrence and behind the last one, and without kinds that
-  /// are much rarer than once a body.
+  /// Returns the intervals between occurrences of a kind. Ignores the calls before the first and
+  /// after the last occurrence, and kinds that are much rarer than once an iteration.
   std::vector<Interval> intervals_of(std::size_t kind, std::uint32_t every) const {
     std::vector<Interval> intervals;
     Interval now;
@@ -83,8 +85,8 @@ class Search {
     return intervals;
   }
 
-  /// every: the smallest number of occurrences after which nearly all that the rank does comes
-  /// back.
+  /// Returns the loop that this kind marks, if there is one. InnerLoop::every is the smallest
+  /// number of occurrences after which nearly all calls repeat.
   InnerLoop loop_of(std::size_t kind) const {
     for (std::uint32_t every = 1; every <= kMaxEvery; ++every) {
       const double count = static_cast<double>(counts_[kind]) / every;
@@ -106,8 +108,8 @@ class Search {
     return {};
   }
 
-  /// Sets the offset that most outer calls ask for. Returns how many calls there are, on average,
-  /// from a body's end to an outer call.
+  /// Sets the offset at which most outer calls follow. Returns the mean number of calls from the
+  /// end of an iteration to the next outer call.
   double align(InnerLoop& loop) const {
     std::vector<std::uint32_t> votes(loop.every);
     std::uint32_t occurrences = 0;
@@ -128,7 +130,7 @@ class Search {
     return sum / std::max(outer_count(), 1.0);
   }
 
-  /// Whether there is much more work in bodies with an outer call than in the others.
+  /// Returns whether iterations with an outer call contain much more work than the others.
   bool does_outer_work(const InnerLoop& loop) const {
     std::vector<double> with;
     std::vector<double> without;
@@ -150,7 +152,7 @@ class Search {
 
   const CallKinds& calls_;
   std::size_t outer_;
-  std::vector<std::uint64_t> counts_;  ///< in the order that is known
+  std::vector<std::uint64_t> counts_;  ///< by kind, in the recorded part of the sequence of calls
 };
 
 }  // namespace

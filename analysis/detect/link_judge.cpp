@@ -23,8 +23,8 @@ constexpr double kOfOwnNoise = 0.8;    ///< the noise is at least this fraction 
 constexpr double kUncertain = 2.0;     ///< standard errors by which the noise may be larger than
                                        ///< estimated
 constexpr double kEfficiency = 0.4;    ///< statistical efficiency of a spread by medians
-constexpr double kMinCount = 4.0;      ///< values from which noise is at least estimated
-constexpr double kOfBelow = 1.05;      ///< corrects for taking the smallest of three estimates
+constexpr double kMinCount = 4.0;      ///< lower bound of the number of values
+constexpr double kOfBelow = 1.05;      ///< factor on the estimate from the lower values
 constexpr double kSurer = 1.2;         ///< added to the score that work needs: the noise of links
                                        ///< is known less well
 constexpr double kClockErrors = 4.0;   ///< clock errors by which a slow link must be slower

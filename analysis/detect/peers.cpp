@@ -11,12 +11,12 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::uint64_t
-    kOftenAStep = 6;  ///< reductions on a communicator whose members work on one input
+constexpr std::uint64_t kOftenAStep = 6;  ///< collectives a step on a communicator from which on
+                                          ///< its members are assumed to work on one input
 constexpr std::size_t kMinClass = 3;
 constexpr std::int32_t kNoDepth = -1;
 
-/// Sets of ranks that are joined step by step.
+/// Disjoint sets of ranks (union-find).
 class Sets {
  public:
   explicit Sets(std::size_t count) : parent_(count) {
@@ -32,7 +32,7 @@ class Sets {
   std::vector<std::size_t> parent_;
 };
 
-/// By key, in order of first sight.
+/// Groups indices with equal keys; groups are in order of first occurrence.
 template <class Key>
 std::vector<std::vector<std::size_t>> grouped(const std::vector<Key>& keys) {
   std::map<Key, std::size_t> index;
@@ -54,8 +54,8 @@ std::vector<std::int32_t> index_by_world_rank(const Reduced& reduced) {
   return index;
 }
 
-/// How many ranks the first message of a step has come through; kNoDepth where that goes round in
-/// circles.
+/// Returns for each rank through how many ranks the first message of its step has passed; kNoDepth
+/// if that is cyclic or not known.
 std::vector<std::int32_t> depths_of(const Reduced& reduced) {
   const std::vector<std::int32_t> index = index_by_world_rank(reduced);
   std::vector<std::int32_t> depths;
@@ -76,7 +76,8 @@ std::vector<std::int32_t> depths_of(const Reduced& reduced) {
   return depths;
 }
 
-/// Stages: every rank has a depth, there are two or more, and no message stays within one.
+/// Returns whether the ranks form the stages of a pipeline: each rank has a depth, there are two or
+/// more depths, and no message stays within one.
 bool is_pipeline(const Reduced& reduced, const std::vector<std::int32_t>& depths) {
   if (depths.empty() || reduced.links.empty()) return false;
   const auto [low, high] = std::minmax_element(depths.begin(), depths.end());
@@ -85,8 +86,8 @@ bool is_pipeline(const Reduced& reduced, const std::vector<std::int32_t>& depths
                       [&](const Link& link) { return depths[link.from] == depths[link.to]; });
 }
 
-/// The rank that is an end of all messages, where three or more others are the other end: a master,
-/// whose work is like no rank's.
+/// Returns the master, if there is one: the rank at one end of every message, with three or more
+/// different ranks at the other ends. Its work is not comparable with that of others.
 std::optional<std::size_t> hub_of(const Reduced& reduced) {
   if (reduced.links.empty()) return std::nullopt;
   for (const std::size_t rank : {reduced.links[0].from, reduced.links[0].to}) {
@@ -100,7 +101,7 @@ std::optional<std::size_t> hub_of(const Reduced& reduced) {
   return std::nullopt;
 }
 
-/// One class of `rank`, one of all others.
+/// Returns two classes: `rank`, and all others.
 std::vector<std::vector<std::size_t>> apart(std::size_t rank, std::size_t count) {
   std::vector<std::vector<std::size_t>> classes{{rank}, {}};
   for (std::size_t other = 0; other < count; ++other) {

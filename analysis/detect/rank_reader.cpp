@@ -57,13 +57,14 @@ bool RankReader::ends_step(const Call& call) {
          call.leave_ns >= (*marks_.end_ns)[result_.steps.size()];
 }
 
-/// Did the step end before this call was made?
+/// Returns whether the current step ended before this call, by specified step times.
 bool RankReader::has_ended_before(const Call& call) const {
   return marks_.end_ns != nullptr && result_.steps.size() < marks_.end_ns->size() &&
          call.enter_ns > (*marks_.end_ns)[result_.steps.size()];
 }
 
-/// Of the step that is read, where that is told; else 0. Behind the last, never.
+/// Returns the begin of the current step if step begins are specified; otherwise 0. UINT64_MAX
+/// after the last step.
 std::uint64_t RankReader::step_begin_ns() const {
   if (marks_.begin_ns == nullptr) return 0;
   return result_.steps.size() < marks_.begin_ns->size() ? (*marks_.begin_ns)[result_.steps.size()]
@@ -82,14 +83,14 @@ bool RankReader::read_steps(std::uint64_t min_calls) {
   return has_read;
 }
 
-/// The program's first calls only set up, and what is before them is no work of a step. False: this
-/// is one of them.
+/// Processes the calls before the first step: they only set up the program, and the time before
+/// them is not work. Returns false if this call is one of them.
 bool RankReader::begin(const Call& call) {
   if (result_.begin_ns == 0)
     result_.begin_ns = last_leave_ns_ = marks_.begin_ns != nullptr ? step_begin_ns()
                                                                    : call.enter_ns;
   has_begun_ = marks_.end_ns != nullptr ||
-               !call.facts.empty();  // where steps are told, there is nothing before them
+               !call.facts.empty();  // with specified steps, there is no set-up to skip
   if (has_begun_) return true;
   result_.begin_ns = last_leave_ns_ = call.leave_ns;
   return ends_step(call);
@@ -100,13 +101,13 @@ bool RankReader::read_step() {
   for (; fetch(); has_call_ = false) {
     const Call& call = call_;
     if (call.depth != 0) continue;
-    if (call.enter_ns < step_begin_ns()) {  // between steps
+    if (call.enter_ns < step_begin_ns()) {  // between two steps
       if (!call.facts.empty()) add_facts(call);
       continue;
     }
     if (!has_begun_ && !begin(call)) continue;
     last_leave_ns_ = std::max(last_leave_ns_, step_begin_ns());
-    if (has_ended_before(call)) {  // which stays the next one
+    if (has_ended_before(call)) {  // keeps the call for the next step
       const std::uint64_t end_ns = (*marks_.end_ns)[result_.steps.size()];
       add_gap(end_ns > last_leave_ns_ ? end_ns - last_leave_ns_ : 0);
       last_leave_ns_ = std::max(last_leave_ns_, end_ns);
@@ -136,7 +137,7 @@ void RankReader::note_kind(const Call& call) {
   const std::uint64_t token = mixed(name, size);
   hash_ = mixed(hash_, token);
   if (!result_.steps.empty() && result_.steps.size() % 16 != 1)
-    return;  // new kinds are looked for now and then
+    return;  // new kinds are added in every 16th step only
   const auto at = std::lower_bound(kinds_.begin(), kinds_.end(), token);
   if (at == kinds_.end() || *at != token) kinds_.insert(at, token);
 }

@@ -13,8 +13,8 @@ namespace megascope::detect {
 namespace {
 
 constexpr double kMinShareOfSteps = 0.8;
-constexpr std::uint64_t
-    kMinCalls = 256;  ///< that a rank is read in a row: enough that waking threads costs little
+constexpr std::uint64_t kMinCalls = 256;  ///< calls that are read of a rank at a time: enough that
+                                          ///< waking threads costs little
 
 std::string list(const std::vector<std::int32_t>& ranks) {
   std::string text;
@@ -38,8 +38,8 @@ StepTimes times_of(const RankSteps& rank, const RankMarks& marks) {
   return times;
 }
 
-/// Ranks whose steps are far from as many as the others' are not judged, and the rest to the last
-/// step that all have.
+/// Removes ranks whose number of steps differs much from the median, and steps that not all other
+/// ranks have.
 void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Reduced& result) {
   std::vector<std::size_t> counts;
   for (const RankSteps& rank : ranks) counts.push_back(rank.steps.size());
@@ -74,7 +74,8 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
         "not judged, since their steps could not be told or are too few: ranks " + list(left_out));
 }
 
-/// Ranks of which other threads make calls: those are not judged.
+/// Adds a sentence on ranks in which other threads make MPI calls, too: these threads are not
+/// judged.
 void note_threads(const RecordSource& source, Reduced& result) {
   std::vector<std::int32_t> ranks;
   for (const std::int32_t world_rank : source.world_ranks()) {

@@ -7,11 +7,12 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kMinRatio = 3.0;  ///< of the variation to what independent ranks would show: a
-                                   ///< standard deviation each
+constexpr double kMinRatio = 3.0;  ///< variation of a replica over that of independent ranks, at
+                                   ///< least; both are standard deviations
 constexpr double kMinVariation = 0.01;
-constexpr std::size_t kMinReplicas = 3;  ///< of two each is the other's measure: both seem to vary
-constexpr double kMax = 0.5;             ///< of the replicas
+constexpr std::size_t
+    kMinReplicas = 3;  ///< of two replicas each is compared with the other, so both seem to vary
+constexpr double kMax = 0.5;  ///< more than this fraction of the replicas must vary
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) /

@@ -10,9 +10,10 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kRemainder = 0.25;  ///< of slow work: pauses below it are no cause of their own
+constexpr double kRemainder = 0.25;  ///< fraction of the excess of a rank's slow work; smaller
+                                     ///< pauses are not reported separately
 
-/// The time that a finding explains in a step: what the work took beyond what it would have.
+/// Returns the part of time_ns that the slowness with this excess (a log factor) costs, in ns.
 double saved_ns(double time_ns, double excess) { return time_ns * -std::expm1(-excess); }
 
 class Namer {
@@ -45,7 +46,7 @@ class Namer {
     add(cause_of(unit), unit.ranks, unit.finding);
     if (unit.balance_factor > 1.0) root_causes_.back().balance_factor = unit.balance_factor;
     if (root_causes_.back().cause == Cause::kInputImbalance)
-      root_causes_.back().balance_factor = 1.0;  // operations of the same type tell
+      root_causes_.back().balance_factor = 1.0;  // the replay compares operations by type instead
     if (unit.kind == Together::kReplica)
       root_causes_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (root_causes_.back().cause == Cause::kStageImbalance)
@@ -71,8 +72,8 @@ class Namer {
     return is_stage ? Cause::kStageImbalance : Cause::kSlowCompute;
   }
 
-  /// Slow steps of a rank that look like pauses are those that were found as such, where these are
-  /// longer.
+  /// Returns whether the unit's slow steps are the same pauses that stalled_ranks() found, with at
+  /// least the same excess.
   bool is_explained_by_stall(const SlowUnit& unit) const {
     if (unit.kind != Together::kRank) return false;
     const Finding& stall = findings_.stalls[unit.ranks[0]];
@@ -80,13 +81,14 @@ class Namer {
            cause_of(unit) == Cause::kHostStall;
   }
 
-  /// The step's last work may be counted in the next step, where it looks like a pause once it is
-  /// slow.
+  /// Returns whether the rank's pauses are a side effect of its slow work: the last work of a step
+  /// may be counted in the next step, where it looks like a pause when it is slow.
   bool is_remainder(std::size_t rank) const {
     return findings_.stalls[rank].excess < kRemainder * excess_[rank];
   }
 
-  /// Its slow work was told as pauses: the longest of them are no second cause.
+  /// Returns whether the rank has a root cause of pauses already, from its slow work. Its longest
+  /// pauses are then no second root cause.
   bool has_pauses(std::size_t rank) const {
     return std::ranges::any_of(root_causes_, [&](const RootCause& root_cause) {
       return root_cause.cause == Cause::kHostStall &&
@@ -104,8 +106,9 @@ class Namer {
     return alone >= others;
   }
 
-  /// A call that waits for several messages ends with the last: all of them look slow. Those that
-  /// are slow the other way too are.
+  /// Returns, by link, whether it is reported. A call that waits for several messages ends with the
+  /// last one, so all of its links look slow. Links that are slow in both directions are reported;
+  /// if there are none at this receiver, those whose messages were mostly waited for alone.
   std::vector<bool> links_to_blame() const {
     std::set<std::pair<std::size_t, std::size_t>> slow;
     for (std::size_t i = 0; i < reduced_.links.size(); ++i) {
@@ -240,7 +243,7 @@ class Namer {
   const Peers& peers_;
   const Findings& findings_;
   const Options& options_;
-  std::vector<double> excess_;  ///< by rank: of its slow work
+  std::vector<double> excess_;  ///< by rank: excess of its slow work, as a log factor
   std::vector<RootCause> root_causes_;
 };
 

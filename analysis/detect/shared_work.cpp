@@ -9,15 +9,15 @@
 namespace megascope::detect {
 namespace {
 
-/// Groups of one kind of shared work, as if each was a rank: what they do, and which are of one
-/// class.
+/// The groups of one kind of shared work, represented as if each were a rank: their work and their
+/// classes.
 struct GroupWork {
   Reduced reduced;
   Peers peers;                                    ///< only classes
   std::vector<std::vector<std::size_t>> members;  ///< by group: indices of ranks
 };
 
-/// Indices of the ranks; nothing if one of them is not judged.
+/// Returns the indices of the ranks in reduced.ranks; nothing if one of them is not judged.
 std::optional<std::vector<std::size_t>> indices_of(const Reduced& reduced,
                                                    const std::vector<std::int32_t>& world_ranks) {
   std::vector<std::size_t> indices;
@@ -36,7 +36,7 @@ const std::vector<std::int32_t>* members_of(const SharedWork& shared, std::int32
                            : &shared.members[static_cast<std::size_t>(at - ranks.begin())];
 }
 
-/// Only groups whose members are of one class.
+/// Reads the work of the groups whose members are all of one class; other groups are omitted.
 GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWork& shared,
                       const Options& options) {
   Options own = options;
@@ -64,7 +64,7 @@ GroupWork read_groups(const Reduced& reduced, const Peers& peers, const SharedWo
   return groups;
 }
 
-/// What a class does in each step, in ns: the lower third of its members stands for it.
+/// Returns the work of a class in each step, in ns: the lower third of its members.
 std::vector<double> work_of_class(const Reduced& reduced, const std::vector<std::size_t>& members) {
   std::vector<double> work;
   std::vector<double> values;
@@ -89,7 +89,7 @@ void add_class(const GroupWork& groups, const WorkSeries& compared, std::size_t 
     for (double& value : series.excess) value -= measure.level;
     series.noise = compared.noise[group] * measure.widened;
     series.apart = measure.apart;
-    series.share = work_ns;  // of the class's, once that is known
+    series.share = work_ns;  // in ns for now; add_shared_work() divides it by the work of the class
     series.operation = operation;
     work.shared.push_back(std::move(series));
   }

@@ -11,13 +11,13 @@ namespace {
 constexpr double kMinFarShare = 0.002;  ///< Strand::far_share, at least. Lower than kMinTailShare:
                                         ///< if the other ranks have hardly any long pauses, those
                                         ///< of one are evidence
-constexpr double kMinStall = 0.004;     ///< fraction of the step's work; shorter pauses are not
-                                        ///< distinguished from noise
-constexpr double kStallNoise = 0.7;     ///< standard deviation of the slowest part beyond its usual
-                                     ///< work, over that of the step if its parts are independent
-constexpr double kOfMinStall = 0.25;  ///< noise, at least, over kMinStall
-constexpr double kMaxUsual = 2.0;     ///< standard deviations of the usual pause that are
-                                      ///< subtracted, at most: a rank that always pauses is found
+constexpr double
+    kMinStall = 0.004;  ///< fraction of the step's work; kOfMinStall of it is the smallest noise
+constexpr double kStallNoise = 0.7;   ///< standard deviation of the slowest part beyond its usual
+                                      ///< work, over that of the step if its parts are independent
+constexpr double kOfMinStall = 0.25;  ///< lower bound of the noise, over kMinStall
+/// Standard deviations: at most so much is subtracted as the rank's usual pause; the rest stays.
+constexpr double kMaxUsual = 2.0;
 
 /// Compares a master with the median and the spread of its own steps: its gaps depend on the order
 /// in which the others answer, and no other rank does the same work.

@@ -5,8 +5,9 @@
 
 namespace megascope::detect {
 namespace {
-constexpr double kSmallestOfThree = 1.15;  ///< corrects for taking the smallest of three estimates
-constexpr std::size_t kMinSeries = 4;      ///< values from which differences are used
+constexpr double
+    kSmallestOfThree = 1.15;  ///< factor on the smallest of the three estimates of noise_of()
+constexpr std::size_t kMinSeries = 4;  ///< shorter series: the spread only
 }  // namespace
 double quantile(std::vector<double>& values, double share) {
   if (values.empty()) return 0.0;

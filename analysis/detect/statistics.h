@@ -22,9 +22,9 @@ inline double median(std::vector<double>& values) { return quantile(values, 0.5)
 /// values are normally distributed.
 double spread(std::vector<double> values);
 
-/// Estimates the standard deviation of a series that may be higher in some of its steps, for a
-/// series of four or more: the smallest of three estimates (consecutive differences, distance of
-/// the lower values from the median, spread), increased by 15 %.
+/// Estimates the standard deviation of a series that may be higher in some of its steps: the
+/// smallest of three estimates (consecutive differences, distance of the lower values from the
+/// median, spread), increased by 15 %. For fewer than four values: the spread.
 double noise_of(const std::vector<double>& series);
 /// Estimates the same from consecutive differences only.
 double noise_of_differences(const std::vector<double>& series);

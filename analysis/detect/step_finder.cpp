@@ -14,19 +14,21 @@ namespace megascope::detect {
 namespace {
 
 constexpr std::size_t kFirstRead = 4096;
-constexpr std::uint64_t kManySteps = 16;  ///< with so many no better marker is looked for
+constexpr std::uint64_t
+    kManySteps = 16;  ///< number of steps from which on no better marker is sought
 constexpr std::uint64_t kEnoughSteps = 8;
 constexpr std::uint64_t kMinSteps = 3;
-constexpr double kMaxDifference = 1.15;  ///< of how often ranks go round a loop in a step, of the
-                                         ///< beginnings that were read
-constexpr double kMaxBodies = 2.5;       ///< the same, where all was read: bodies
+/// Largest ratio, between ranks, of loop iterations a step; if only a part of the calls was read.
+constexpr double kMaxDifference = 1.15;
+constexpr double kMaxBodies = 2.5;  ///< largest difference of loop iterations between ranks; if all
+                                    ///< calls were read
 
-/// What a rank has to offer.
+/// The possible step markers of a rank.
 struct Candidates {
   StepMarker outer;
   StepMarker inner;
   InnerLoop loop;
-  bool is_whole = false;  ///< the loop was looked for in all of the calls
+  bool is_whole = false;  ///< the loop was sought in all calls
   bool has_calls = false;
 };
 
@@ -35,7 +37,9 @@ std::int64_t size_of(const ProcessDefinitions& process, CommId id) {
   return comm == nullptr ? 0 : rank_count(comm->members);
 }
 
-/// least: occurrences. The rarest, and of those about as rare the one on the largest communicator.
+/// Returns the index of the rarest regular kind with at least `least` calls; of about equally rare
+/// ones, a collective before others, then the largest communicator, most bytes, latest. kNoKind if
+/// there is none.
 std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds,
                       std::uint64_t least) {
   const auto is_step = [&](const CallKind& kind) {
@@ -62,7 +66,7 @@ std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallK
 
 StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .fact = kind.fact}; }
 
-/// Of a trace that was read to its end.
+/// Finds the markers of a rank whose trace was read to its end.
 void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls,
                        Candidates& found) {
   std::size_t outer = outermost(process, calls.all(), kEnoughSteps);
@@ -101,7 +105,7 @@ Candidates candidates_of(const RecordSource& source, std::int32_t world_rank) {
   }
 }
 
-/// Whether all ranks go round their loops equally often.
+/// Returns whether all ranks execute their inner loops equally often.
 bool have_one_loop(const std::vector<Candidates>& ranks) {
   double least = 0.0;
   double most = 0.0;

@@ -7,15 +7,15 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kMaxTags = 1 << 16;    ///< channels whose tags are told apart
-constexpr std::uint64_t kMinWaitNs = 2'000;  ///< of a call that did wait
+constexpr std::size_t kMaxTags = 1 << 16;    ///< channels whose tags are distinguished
+constexpr std::uint64_t kMinWaitNs = 2'000;  ///< a call that took less did not wait
 
 std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
   key = (key ^ part) * 0x9E3779B97F4A7C15U;
   return key ^ (key >> 31);
 }
 
-/// Takes the first of a queue that is a vector with a head.
+/// Removes and returns the first item of a queue, which is a vector with the index of its head.
 template <class Item>
 Item take(std::vector<Item>& items, std::size_t& at) {
   const Item item = items[at++];
@@ -53,11 +53,12 @@ std::size_t Transfers::channel(const Envelope& envelope) {
 
 void Transfers::add(std::size_t index, std::uint64_t sent_ns, const Waiting& receive,
                     bool is_alone) {
-  if (sent_ns < receive.posted_ns) return;  // when it came is not known: it may have lain there
-  if (receive.done_ns <= sent_ns) return;   // clocks disagree by more than it took
+  if (sent_ns < receive.posted_ns)
+    return;  // the arrival time is unknown: it may have arrived before the receive was posted
+  if (receive.done_ns <= sent_ns) return;  // the clock error exceeds the transfer time
   const std::uint64_t waited_ns = receive.done_ns - receive.entered_ns;
   if (waited_ns < kMinWaitNs || waited_ns < (receive.done_ns - sent_ns) / 100)
-    return;  // it had come before it was asked for
+    return;  // the message had arrived before the call
   Link& link = links_[index];
   if (link.steps.size() <= receive.step) link.steps.resize(receive.step + 1);
   Link::Step& step = link.steps[receive.step];

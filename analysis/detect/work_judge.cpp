@@ -11,11 +11,11 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double
-    kMinRemainder = 0.35;  ///< of a class's excess: what slow ranks in it do not explain
+constexpr double kMinRemainder = 0.35;  ///< fraction of a class's excess that slow ranks in it must
+                                        ///< leave unexplained
 
-/// Beside what it is in the middle: a steady machine shows the least unevenness of a rank that is
-/// slow all the time.
+/// Returns whether an excess varies much compared with its median. On a steady machine even a rank
+/// that is always slow seems slightly uneven; that must not count.
 bool varies_by_much(std::vector<double> excess) {
   constexpr double kMinShare = 0.25;
   std::sort(excess.begin(), excess.end());
@@ -23,7 +23,8 @@ bool varies_by_much(std::vector<double> excess) {
   return spread > kMinShare * std::fabs(excess[excess.size() / 2]);
 }
 
-/// How much higher a series is in the finding's steps than in the others.
+/// Returns how much higher a series is in the finding's active steps than in the others: difference
+/// of medians; 0 if there are no others.
 double rise_of(const std::vector<double>& series, const Finding& finding) {
   std::vector<double> inside;
   std::vector<double> outside;
@@ -32,7 +33,8 @@ double rise_of(const std::vector<double>& series, const Finding& finding) {
   return inside.empty() || outside.empty() ? 0.0 : median(inside) - median(outside);
 }
 
-/// Decides which of the units are slow, and by which name each goes.
+/// Selects the slow units, best score first, and decides by which of several units with the same
+/// ranks each is reported.
 class WorkJudge {
  public:
   WorkJudge(const WorkSeries& work, const Peers& peers, const Options& options)
@@ -51,8 +53,8 @@ class WorkJudge {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return scans[a].score > scans[b].score; });
     is_explained_.assign(tested_.strands.size(), false);
-    // What a class does in step with a slow rank makes the class slow too: classes are judged last,
-    // where there is such work.
+    // Work in which a class synchronises with a slow rank makes the class slow, too. If there is
+    // such work, classes are therefore judged last.
     const auto is_late = [&](std::size_t unit) {
       return !work_.shared.empty() && tested_.kinds[unit].kind == Together::kClass;
     };
@@ -73,7 +75,8 @@ class WorkJudge {
                         [&](std::size_t strand) { return is_explained_[strand]; });
   }
 
-  /// Of units that are the same ranks, which is it? Index of the unit.
+  /// Returns the index of the unit to report, of all units with the same strands as `chosen`: for
+  /// example, a host with a single rank and that rank.
   std::size_t same_as(std::size_t chosen, const std::vector<Scan>& scans) const {
     std::size_t of[] = {tested_.units.size(), tested_.units.size(), tested_.units.size(),
                         tested_.units.size(), tested_.units.size()};
@@ -93,7 +96,8 @@ class WorkJudge {
     return is_there(host) ? host : whole;
   }
 
-  /// By what its ranks have in common, whose noise falls with their number.
+  /// Returns whether the replica's work is uneven. Judges the mean of its ranks, whose noise falls
+  /// with their number.
   bool is_uneven(std::size_t replica, const Scan& found) const {
     const Unit& unit = tested_.units[replica];
     Strand mean{std::vector<double>(steps_, 0.0), std::vector<double>(steps_, 0.0),
@@ -114,9 +118,9 @@ class WorkJudge {
                            begin + static_cast<std::ptrdiff_t>(found.last + 1)});
   }
 
-  /// What all classes have in common is no class's fault: those that are not in the unit must not
-  /// have changed alike. Of two classes, whose difference was judged, the one that changed itself
-  /// is slow.
+  /// Returns whether the unit's class changed, rather than all classes: the classes outside of the
+  /// unit must not have changed likewise. With two classes only their difference was judged; the
+  /// one that rose more is slow.
   bool changed_itself(const Unit& unit, const Finding& finding) const {
     const std::size_t ranks = tested_.first_class;
     const std::size_t last = unit.strands.back();
@@ -134,7 +138,8 @@ class WorkJudge {
     return others.empty() || median(others) < 0.5 * finding.excess;
   }
 
-  /// What a group does in step is slow by the member that was found already.
+  /// Returns whether the unit is the synchronised work of a group with a rank that was found
+  /// already.
   bool is_of_found_rank(std::size_t unit) const {
     if (tested_.kinds[unit].kind != Together::kSynchronised) return false;
     const std::vector<std::size_t>& members = tested_.kinds[unit].ranks;
@@ -144,8 +149,8 @@ class WorkJudge {
     });
   }
 
-  /// Where one member of a group is slow by what it does alone, the group is slow by it: that
-  /// rank's unit.
+  /// If exactly one member of a synchronising group is slow in its own work, returns that rank's
+  /// unit, since it slows the group. Otherwise returns `named`.
   std::size_t rank_of_group(std::size_t named, const std::vector<Scan>& scans) const {
     if (tested_.kinds[named].kind != Together::kSynchronised) return named;
     std::size_t found = named;
@@ -164,13 +169,13 @@ class WorkJudge {
     return count == 1 ? found : named;
   }
 
-  /// Where only work that a group does in step shows that one of its members is slow, it is not
-  /// known which: the unit of the group.
+  /// If only synchronised work shows that a rank is slow, it is unknown which member of the group
+  /// is slow: returns the group's unit. Otherwise returns `named`.
   std::size_t group_of_unsure(std::size_t named, const std::vector<Scan>& scans) const {
-    constexpr double kSure = 4.0;  // log of how much likelier
+    constexpr double kSure = 4.0;  // Scan::score
     if (tested_.kinds[named].kind != Together::kRank || tested_.units[named].strands.size() < 2)
       return named;
-    if (scans[named + 1].score > kSure) return named;  // its own work alone
+    if (scans[named + 1].score > kSure) return named;  // its own work alone shows that it is slow
     const std::size_t rank = tested_.kinds[named].index;
     for (std::size_t i = 0; i < tested_.units.size(); ++i) {
       if (tested_.kinds[i].kind != Together::kSynchronised) continue;
@@ -211,8 +216,8 @@ class WorkJudge {
     }
   }
 
-  /// Replicas that all vary are one finding; what was found of some of them is part of it, unless
-  /// it is much larger.
+  /// Adds one finding for replicas whose work varies in all of them. It replaces findings of single
+  /// units, except classes and findings that are much larger.
   void add_varying_replicas() {
     constexpr double kMuchLarger = 3.0;
     SlowUnit unit = varying_replicas(variations_, peers_);
@@ -225,8 +230,8 @@ class WorkJudge {
     found_.push_back(std::move(unit));
   }
 
-  /// By how much ranks that were found slow make the class slow, through work that all of its ranks
-  /// do in step: log factor.
+  /// Returns by which log factor slow ranks that were found make the class slow, through work in
+  /// which all of its ranks synchronise.
   double dragged(std::size_t class_index, const Finding& finding) const {
     double most = 0.0;
     for (const SlowUnit& unit : found_) {
@@ -250,8 +255,8 @@ class WorkJudge {
     return most;
   }
 
-  /// Against the other stages: slow since the first step. That is more than a change, where it is
-  /// much more.
+  /// Compares each stage with the other stages over the whole run, to find those that are slow
+  /// since the first step. This replaces a finding of a change only if it is much larger.
   void judge_stages() {
     constexpr double kMuchMore = 2.0;
     std::vector<double> levels;

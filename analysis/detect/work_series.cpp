@@ -12,8 +12,7 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kMinNoise = 2e-4;    ///< standard deviation of a log factor: clocks and sums in
-                                      ///< float are not more exact
+constexpr double kMinNoise = 2e-4;    ///< lower bound of the standard deviation of a log factor
 constexpr double kHeavyPart = 0.03;   ///< fraction of the step's work; the factor of a lighter part
                                       ///< is not used
 constexpr std::size_t kMinParts = 4;  ///< such parts that distinguish a pause from slow work
@@ -23,10 +22,10 @@ constexpr std::size_t kTrimmed = 2;   ///< fastest, and slowest, parts that are 
 constexpr std::size_t kMinUsual = 2;  ///< of kUnusualOf steps must have the usual number of calls,
                                       ///< or the others are compared as well
 constexpr std::size_t kUnusualOf = 3;
-constexpr double kMaxLeap = 2.5;       ///< standard deviations to which a change of a class's level
-                                       ///< is clipped, so that a single one does not correlate
-constexpr double kMinSquares = 1e-30;  ///< avoids a division by 0; log factors squared are larger
-constexpr double kMinCount = 4.0;      ///< values from which a deviation is at least estimated
+constexpr double
+    kMaxLeap = 2.5;  ///< standard deviations to which a change of a class's level is clipped
+constexpr double kMinSquares = 1e-30;  ///< avoids a division by 0
+constexpr double kMinCount = 4.0;      ///< lower bound of `count` in widened_by_chance()
 constexpr double kChanceMargin = 1.5;  ///< standard errors by which an estimated deviation may be
                                        ///< too small
 

@@ -9,16 +9,18 @@
 namespace megascope::detect {
 namespace {
 
-constexpr double kFarApart = 4.0;      ///< times what peers are apart for good
-constexpr double kMeasureNoise = 1.5;  ///< variance of a class's lower third, times its members, in
-                                       ///< those of a rank
+constexpr double kFarApart = 4.0;  ///< times the permanent difference of peers
+/// Variance of a class's lower third, times the number of its members, over the variance of a rank.
+constexpr double kMeasureNoise = 1.5;
 
-/// By what all ranks of a host vary together, beyond what independent ones would: a standard
-/// deviation. As the half of the hosts shows that varies least; the others may be slow.
+/// Returns the standard deviation of the variation that all ranks of a host have in common, beyond
+/// that of independent ranks. Estimated from the half of the hosts that varies least, since the
+/// others may be slow.
 double common_noise(const std::vector<Strand>& strands,
                     const std::vector<std::vector<std::size_t>>& hosts, std::size_t steps) {
-  constexpr double kEfficiency = 0.4;                // of a median: so much of the values is used
-  std::vector<std::pair<double, double>> variances;  // of the mean; were the ranks independent
+  constexpr double kEfficiency = 0.4;  // statistical efficiency of a median
+  std::vector<std::pair<double, double>>
+      variances;  // of the host's mean; of the mean if its ranks were independent
   for (const auto& host : hosts) {
     std::vector<double> mean(steps, 0.0);
     double squares = 0.0;
@@ -84,8 +86,8 @@ class WorkUnitsBuilder {
     }
   }
 
-  /// Groups that no other group of their class can be compared with have strands too, which no unit
-  /// takes.
+  /// Adds a strand for each SharedSeries. Groups without peers have strands, too, but no unit uses
+  /// them.
   void add_shared_strands() {
     std::vector<Strand> strands;
     for (const SharedSeries& shared : work_.shared) {
@@ -107,7 +109,7 @@ class WorkUnitsBuilder {
                                                  kMinTailShare, least));
       return;
     }
-    // Of two classes each is the other's measure: what is common to both does not count.
+    // Two classes are measured by each other: variation that both have in common does not count.
     std::vector<double> difference;
     for (std::size_t step = 0; step < steps_; ++step)
       difference.push_back(work_.class_level[0][step] - work_.class_level[1][step]);
@@ -120,8 +122,9 @@ class WorkUnitsBuilder {
     }
   }
 
-  /// Strands of the ranks: a class that is in it as a whole is its own measure. Empty: nothing
-  /// tells whether they are slow. What a master does says nothing of others, nor they of it.
+  /// Returns the unit of these ranks. A class that is completely in it contributes its own strand,
+  /// which is measured by its past. Returns an empty unit if the ranks have nothing to be compared
+  /// with. A master is omitted: its work is not comparable with that of others.
   Unit unit_of(const std::vector<std::size_t>& ranks, bool with_shared) const {
     std::vector<std::vector<std::size_t>> by_class(peers_.classes.size());
     for (const std::size_t rank : ranks) by_class[peers_.class_of[rank]].push_back(rank);
@@ -146,7 +149,8 @@ class WorkUnitsBuilder {
     return unit;
   }
 
-  /// A member that is slow makes what its group does in step slow as well.
+  /// Adds the strands of synchronised work of groups with a member in the unit: a slow member slows
+  /// its group.
   void add_shared_to(const std::vector<std::vector<std::size_t>>& by_class, Unit& unit) const {
     for (std::size_t i = 0; i < work_.shared.size(); ++i) {
       const SharedSeries& shared = work_.shared[i];
@@ -198,7 +202,7 @@ class WorkUnitsBuilder {
       made_.units.push_back({{made_.first_shared + i},
                              {1.0},
                              made_.units.back().log_prior,
-                             false});  // slow only in what they do in step
+                             false});  // the group, slow only in its synchronised work
       made_.kinds.push_back(made_.kinds.back());
     }
   }
@@ -214,7 +218,7 @@ class WorkUnitsBuilder {
 
 Measure measure_of(const WorkSeries& work, const std::vector<std::size_t>& members) {
   Measure measure;
-  if (members.size() < 3) return measure;  // of two each is the other's measure
+  if (members.size() < 3) return measure;  // two members are compared with each other
   std::vector<double> levels;
   for (const std::size_t rank : members) {
     std::vector<double> values = work.excess[rank];

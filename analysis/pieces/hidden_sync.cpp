@@ -12,16 +12,18 @@
 namespace megascope::pieces {
 namespace {
 
-constexpr double kMinShare = 5e-4;         ///< of all work: what takes less is not looked at
+constexpr double kMinShare = 5e-4;  ///< fraction of all work; kinds that take less are ignored
 constexpr std::size_t kMinInstances = 12;  ///< over all groups
-constexpr double kTogether = 0.3;  ///< of the distance that independent work would have: ends that
-                                   ///< are closer are together
-constexpr double kClockMargin = 3.0;  ///< times the constants that known synchronisation shows
-constexpr double kFarOff = 0.5;  ///< of that distance: an instance whose ends are further apart did
-                                 ///< not synchronise
-constexpr double kMinAtOnce = 0.2;  ///< of all instances, where not most synchronise: work that is
-                                    ///< independent ends at once in a few of a hundred
-constexpr const char* kPipeline = "pp";  ///< members do different work
+constexpr double kTogether = 0.3;  ///< times the distance that independent work would have: closer
+                                   ///< ends are common ends
+constexpr double
+    kClockMargin = 3.0;          ///< times the constant clock differences that communication shows
+constexpr double kFarOff = 0.5;  ///< times that distance: if ends are further apart, the execution
+                                 ///< did not synchronise
+/// fraction of all instances, if not most of them synchronise; independent work ends together in a
+/// few per cent
+constexpr double kMinAtOnce = 0.2;
+constexpr const char* kPipeline = "pp";  ///< its members do different work
 
 using Group = std::vector<std::uint32_t>;  ///< processes, ascending
 
@@ -60,7 +62,7 @@ std::vector<Kind> kinds_of(const RegionRun& run) {
   return kinds;
 }
 
-/// Processes that differ in the given dimensions only, with two or more members.
+/// Returns the groups of two or more processes that differ only in the given dimensions.
 std::vector<Group> groups_over(const std::set<std::string>& dimensions,
                                const Coordinates& coordinates, std::size_t count) {
   std::map<std::vector<std::int32_t>, Group> by_others;
@@ -78,8 +80,8 @@ std::vector<Group> groups_over(const std::set<std::string>& dimensions,
   return groups;
 }
 
-/// Pairs of processes that differ in one other dimension by one: they do the same work, and are in
-/// different groups.
+/// Returns pairs of processes in different groups that do the same work: neighbours in one other
+/// dimension, except in "pp".
 std::vector<std::pair<std::uint32_t, std::uint32_t>> unrelated_pairs(const std::string& dimension,
                                                                      const Coordinates& coordinates,
                                                                      std::size_t count) {
@@ -133,8 +135,8 @@ class Finder {
   }
 
  private:
-  /// Of all groups over a dimension: medians over groups. scale_ns: how far apart ends would be,
-  /// were the work independent.
+  /// Medians over all groups of a dimension. scale_ns: how far apart the ends would be if the work
+  /// were independent.
   struct Distance {
     double end_ns = 0.0;
     double scale_ns = 0.0;
@@ -179,7 +181,8 @@ class Finder {
     return rule_.needs_apart_begins ? 0.0 : own_variation_ns(all);
   }
 
-  /// How far apart ends of communication are that is known to end together.
+  /// Sets clock_error_ns_: how far apart communication ends that is known to end together; 0 if
+  /// there is none.
   void find_clock_error(const std::string& dimension) {
     clock_error_ns_ = 0.0;
     std::vector<double> errors;
@@ -200,7 +203,7 @@ class Finder {
                std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }
 
-  /// In some instances its members end at once, in others by themselves.
+  /// Returns whether the members end together in some instances and independently in others.
   bool is_sometimes_at_once(const Kind& kind, const std::string& dimension) const {
     std::size_t all = 0;
     std::size_t at_once = 0;

@@ -12,35 +12,42 @@ namespace megascope::pieces {
 
 inline constexpr std::uint32_t kNoMeeting = 0xFFFFFFFF;
 
-/// A piece by its process's index and its index there.
+/// Identifies a piece: index of its process in world_ranks(), and index of the piece in
+/// RegionRun::processes[process].
 struct PieceRef {
   std::uint32_t process = 0;
   std::uint32_t piece = 0;
 };
 
-/// Work that waits for other ranks inside, where no record shows it: members of a group begin it at
-/// different times and end it together. The shortest member's time is the work; what the others
-/// took beyond it, they waited.
+/// Work that contains synchronisation which no record shows: the members of a group begin an
+/// operation at different times and end it together. The time of the shortest member counts as
+/// work. The rest of each other member's time counts as waiting.
 struct HiddenSync {
-  /// What is synchronised: all pieces of one name among ranks that differ in these dimensions only.
+  /// An operation that synchronises: the pieces of one name, among ranks that differ only in their
+  /// coordinates in these dimensions.
   struct Operation {
     std::uint32_t name = 0;               ///< in RegionRun::names
-    std::vector<std::string> dimensions;  ///< "tp"; {"all"}: all ranks of the run
-    double share = 0.0;                   ///< of the time of all work
+    std::vector<std::string> dimensions;  ///< for example {"tp"}; {"all"}: all ranks of the run
+    double share = 0.0;                   ///< fraction (0 to 1) of the time of all work
   };
+  /// One execution of an operation by the members of one group.
   struct Meeting {
-    std::uint32_t first = 0;  ///< in members
+    std::uint32_t first = 0;  ///< index in `members` of its first member
     std::uint32_t count = 0;
-    std::uint32_t operation = 0;
-    std::uint64_t work_ns = 0;
+    std::uint32_t operation = 0;  ///< index in `operations`
+    std::uint64_t work_ns = 0;    ///< duration of the shortest member
   };
   std::vector<Operation> operations;
   std::vector<Meeting> meetings;
-  std::vector<PieceRef> members;  ///< meeting by meeting, processes ascending
+  std::vector<PieceRef>
+      members;  ///< meeting by meeting; of a meeting, in ascending order of process
   std::vector<std::vector<std::uint32_t>>
-      meeting_of;  ///< by process and piece; kNoMeeting: not in one. Empty: there are none
+      meeting_of;  ///< by process and piece: index in `meetings`; kNoMeeting: the piece does not
+                   ///< synchronise. Empty: no piece does.
 
+  /// Returns whether any synchronisation was found.
   bool is_there() const { return !meetings.empty(); }
+  /// Returns the meeting of a piece, or kNoMeeting.
   std::uint32_t meeting(std::size_t process, std::size_t piece) const {
     return meeting_of.empty() ? kNoMeeting : meeting_of[process][piece];
   }
@@ -53,19 +60,22 @@ struct HiddenSync {
 /// Empty: all processes are one group.
 using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
-/// What has to show that members synchronise, besides that they end together.
+/// The evidence that find_hidden_sync() requires, in addition to common ends.
 struct SyncRule {
-  bool needs_apart_begins = false;  ///< they begin apart. Else it is enough that one member's time
-                                    ///< varies: operations of devices vary for no common reason,
-                                    ///< gaps between MPI calls may (data that grow for all)
-  std::uint32_t unnamed = kNoMeeting;  ///< with needs_apart_begins: pieces of this name are shown
-                                       ///< by their begins only, others also by members of other
-                                       ///< groups, whose times differ from theirs
+  /// true: the members' begins must differ. false: variation of one member's own duration also
+  /// counts. GPU operations vary independently of each other. Gaps between MPI calls may vary
+  /// together (for example, data that grow on all ranks), so they need true.
+  bool needs_apart_begins = false;
+  /// With needs_apart_begins: index in RegionRun::names. Pieces of this name are judged by their
+  /// begins only. For pieces of other names, differences to members of other groups count, too.
+  std::uint32_t unnamed = kNoMeeting;
 };
 
-/// Infers it from the times alone, kind of piece by kind of piece and dimension by dimension;
-/// clocks may be off by an amount that is constant within a step. What is too short to matter (0.05
-/// % of all work) is not looked at. Deterministic.
+/// Finds work that contains synchronisation, from begin and end times alone: kind of piece by kind
+/// of piece, and dimension by dimension. It needs at least 12 executions by whole groups. Kinds
+/// that take less than 0.05 % of all work are ignored. Clocks may be off by an amount that is
+/// constant within a step. Returns an empty result if nothing is found. Deterministic; pure
+/// function.
 HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates,
                             const SyncRule& rule = {});
 

@@ -14,11 +14,12 @@ namespace megascope::pieces {
 namespace {
 
 constexpr std::size_t kProbeSteps = 40;
-constexpr std::size_t kMaxProbePieces = std::size_t{1} << 20;  ///< of all ranks
-constexpr std::size_t kMaxPieces = std::size_t{1} << 22;       ///< of all ranks
-constexpr std::size_t kMinExecutions = 12;                     ///< of a kind, all ranks together
-constexpr double kMinWaitShare = 2e-3;  ///< of all work: kinds that take or wait less are left
-constexpr std::uint32_t kGapName = 0;   ///< GapRun::run.names
+constexpr std::size_t kMaxProbePieces = std::size_t{1} << 20;  ///< summed over all ranks
+constexpr std::size_t kMaxPieces = std::size_t{1} << 22;       ///< summed over all ranks
+constexpr std::size_t kMinExecutions = 12;  ///< of one kind, summed over all ranks
+constexpr double kMinWaitShare = 2e-3;      ///< fraction of all work; kinds that take less, or wait
+                                            ///< less, are ignored
+constexpr std::uint32_t kGapName = 0;       ///< GapRun::run.names
 constexpr const char* kMember = "member";
 
 using Kinds = std::unordered_set<std::uint64_t>;
@@ -44,7 +45,7 @@ double work_ns(const RegionRun& run) {
   return sum;
 }
 
-/// Kinds of pieces that come back and take time.
+/// Returns the pieces whose kind recurs and takes enough time.
 RegionRun worth_a_look(const RegionRun& run, double all_work_ns) {
   struct Sum {
     std::size_t count = 0;
@@ -64,7 +65,7 @@ RegionRun worth_a_look(const RegionRun& run, double all_work_ns) {
   });
 }
 
-/// Members are the processes with the same value.
+/// Returns coordinates in which processes with the same value are one group.
 Coordinates members_by(const std::vector<std::int64_t>& values) {
   std::map<std::int64_t, std::int32_t> index_of;
   std::map<std::int64_t, std::int32_t> count_of;
@@ -77,7 +78,7 @@ Coordinates members_by(const std::vector<std::int64_t>& values) {
   return coordinates;
 }
 
-/// Ways to divide the ranks into groups where none were specified, the largest groups first.
+/// Returns the divisions of the ranks to try if no groups were specified.
 std::vector<Coordinates> divisions_of(const RecordSource& source,
                                       const std::vector<std::uint64_t>& sequences) {
   std::set<std::vector<std::int64_t>> seen;
@@ -117,7 +118,7 @@ std::vector<Coordinates> divisions_of(const RecordSource& source,
   return divisions;
 }
 
-/// What a division of the ranks shows, and by which kinds of pieces.
+/// A division of the ranks, and the kinds of pieces that wait in it.
 struct Found {
   Coordinates coordinates;
   Kinds kinds;
@@ -209,8 +210,9 @@ class Finder {
     return at->second;
   }
 
-  /// How far clocks of members are ahead of the first one's: their ends are at one moment. What a
-  /// flag takes to be seen is no error of a clock.
+  /// Returns, by member, how far its clock is ahead of the first member's: the median difference of
+  /// their ends, which happen at one moment. Differences below 50 µs count as 0: the time until a
+  /// rank sees a flag is no clock error.
   std::vector<std::int64_t> clock_offsets_ns(const RegionRun& run, const HiddenSync& hidden,
                                              const std::vector<std::uint32_t>& processes) const {
     constexpr double kSeenNs = 50'000.0;
@@ -232,7 +234,7 @@ class Finder {
     return offsets;
   }
 
-  /// A member waits from when it begins until the last one has begun.
+  /// Adds one wait a member: from its begin until the last member has begun.
   void add_meeting(const RegionRun& run, const HiddenSync& hidden,
                    const HiddenSync::Meeting& meeting, std::uint32_t operation) {
     std::vector<std::uint32_t> processes;
@@ -243,7 +245,7 @@ class Finder {
     const auto shifted = [](std::uint64_t time_ns, std::int64_t by_ns) {
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(time_ns) + by_ns);
     };
-    std::uint64_t latest_ns = 0;  // by the first member's clock
+    std::uint64_t latest_ns = 0;  // on the first member's clock
     for (std::size_t m = 0; m < meeting.count; ++m) {
       const PieceRef& member = hidden.members_of(meeting)[m];
       const Piece& piece = run.processes[member.process][member.piece];
@@ -265,7 +267,7 @@ class Finder {
     }
   }
 
-  /// Meetings get their numbers in their groups.
+  /// Numbers the meetings of each group in order of time, and sorts the waits.
   void finish() {
     std::vector<std::uint32_t> order(meeting_times_.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -287,12 +289,14 @@ class Finder {
   const RecordSource& source_;
   const GapSteps& steps_;
   const Coordinates& specified_;
-  double work_ns_ = 0.0;  ///< of the steps that are looked at first
+  double work_ns_ = 0.0;  ///< of the steps that probe() read
   std::vector<Found> found_;
   HiddenWaits waits_;
   std::map<std::vector<std::uint32_t>, std::uint32_t> group_index_;
-  std::map<std::vector<std::uint32_t>, std::vector<std::int64_t>> offsets_;  ///< of clocks
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> meeting_times_;  ///< group, last to arrive
+  std::map<std::vector<std::uint32_t>, std::vector<std::int64_t>>
+      offsets_;  ///< clock offsets, by group
+  /// By meeting: group, and begin of its last member.
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> meeting_times_;
 };
 
 }  // namespace

@@ -16,23 +16,27 @@ namespace megascope::pieces {
 struct Piece {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint64_t kind = 0;  ///< equal where pieces do the same
-  std::int64_t step = -1;  ///< the program's own number
-  std::uint32_t name = 0;  ///< in Names
+  std::uint64_t kind = 0;  ///< equal for pieces that do the same, in all processes
+  std::int64_t
+      step = -1;  ///< the application's step number; read_gaps() and ProgramPieces count from 0
+  std::uint32_t name = 0;  ///< index in Names
   std::uint32_t track = 0;
   bool is_work = true;
-  bool continues = false;  ///< of the operation that the piece before it on the track was cut from,
-                           ///< but for what it encloses
+  /// true: the piece and the previous one on the track are parts of one operation, which was cut
+  /// around an enclosed one
+  bool continues = false;
 };
 
-/// Names of kinds of pieces, each once for the run.
+/// The names of pieces, shared by all processes of a run: a table from name to index. One thread.
 class Names {
  public:
+  /// Returns the index of a name. Adds it if it is new.
   std::uint32_t of(const std::string& name) {
     const auto [at, is_new] = index_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
     if (is_new) names_.push_back(name);
     return at->second;
   }
+  /// Returns the names by index. Call once, last.
   std::vector<std::string> take() { return std::move(names_); }
 
  private:
@@ -40,9 +44,10 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// Converts operations that a program or another tool recorded as regions with a step to pieces, in
-/// order of begin on each location. Work that encloses other operations is cut around them. Time
-/// outside of all regions is in no piece.
+/// Appends the pieces of one process to `pieces`. The operations are the regions that a program or
+/// another tool recorded with a step; regions without a step take that of the region around them.
+/// Work that encloses other operations is cut around them; communication is not cut. Time outside
+/// of all regions with a step is in no piece. Order: location by location, in order of begin.
 void region_pieces(const RecordSource& source, const analysis::MatchTables& tables,
                    std::size_t process_index, Names& names, std::vector<Piece>& pieces);
 

@@ -13,7 +13,8 @@ namespace {
 constexpr std::size_t kNoName = 0;
 constexpr const char* kGapName = "work between MPI calls";
 
-/// Numbers a rank's steps while its calls are read, and says which piece is in which.
+/// Counts the steps of a rank while its calls are read, and returns which pieces are in the current
+/// one.
 class StepCounter {
  public:
   StepCounter(const detect::RankMarks& marks, const detect::StepMarker& marker)
@@ -21,10 +22,10 @@ class StepCounter {
 
   bool is_annotated() const { return marks_.end_ns != nullptr; }
   std::size_t ended() const { return ended_; }
-  /// Does the step that goes on end with this call? Where steps are annotated, never.
+  /// Returns whether the current step ends with this call. Always false if steps are annotated.
   bool ends_with(const Call& call) { return !is_annotated() && ends_.end_at(call); }
   void end() { ++ended_; }
-  /// Annotated steps: did the one that goes on end by this time?
+  /// Annotated steps: returns whether the current one ends by this time.
   bool has_ended_by(std::uint64_t time_ns) const {
     return is_annotated() && ended_ < marks_.end_ns->size() && time_ns >= (*marks_.end_ns)[ended_];
   }
@@ -71,7 +72,7 @@ class GapReader {
     }
     return pieces_;
   }
-  /// Pieces of the step that goes on count: one step may have more than fit.
+  /// Counts pieces of the current step, too: one step may have more than the limit.
   bool is_cut() const { return pieces_.size() + step_.size() >= limits_.max_pieces; }
   std::uint64_t sequence() const {
     const auto most = std::ranges::max_element(step_counts_, {},
@@ -103,7 +104,7 @@ class GapReader {
     steps_.end();
   }
 
-  /// Ends the gap, and before it what ends at annotated regions.
+  /// Ends the gap, and before it the gaps that end with annotated regions.
   void cut_at(std::uint64_t time_ns) {
     while (!open_.empty() && open_.back().end_ns <= time_ns) {
       const Open ended = open_.back();
@@ -128,7 +129,7 @@ class GapReader {
     hash_ = combined(hash_, std::uint64_t{name} << 1 | (is_work ? 1 : 0));
   }
 
-  /// Now all that it holds is known, and its pieces get their kinds.
+  /// All pieces of the step are known now: assigns kinds to them.
   void end_step() {
     if (!step_.empty()) ++step_counts_[hash_];
     for (std::size_t i = 0; i < step_.size(); ++i) {
@@ -149,10 +150,10 @@ class GapReader {
   std::uint32_t gap_name_ = 0;
   std::vector<std::uint32_t> name_of_;  ///< by RegionId
   std::unique_ptr<CallStream> calls_;
-  std::vector<Open> open_;   ///< annotated regions around what is read
-  std::vector<Piece> step_;  ///< of the step that goes on
+  std::vector<Open> open_;   ///< annotated regions around the current time
+  std::vector<Piece> step_;  ///< pieces of the current step
   std::vector<Piece> pieces_;
-  std::map<std::uint64_t, std::size_t> step_counts_;  ///< by hash
+  std::map<std::uint64_t, std::size_t> step_counts_;  ///< steps by hash of their pieces
   std::uint64_t hash_ = 0;
   std::uint64_t last_ns_ = 0;  ///< where the last piece ended
 };

@@ -12,30 +12,35 @@
 
 namespace megascope::pieces {
 
-/// Where the steps of an MPI program are: annotated ones, else those that the markers end.
+/// Where the steps of an MPI program are: given by time (`marks`), or else by the calls that end
+/// them (`markers`).
 struct GapSteps {
-  const detect::StepMarks* marks = nullptr;  ///< null: `markers` hold
+  const detect::StepMarks* marks = nullptr;  ///< null: `markers` is used. Must outlive the object.
   std::vector<detect::StepMarker> markers;   ///< by index in world_ranks()
 };
 
+/// What read_gaps() reads.
 struct GapLimits {
-  std::size_t max_steps = SIZE_MAX;   ///< of each rank, from its first on
-  std::size_t max_pieces = SIZE_MAX;  ///< of each rank; a rank that has more is read no further
-  const std::unordered_set<std::uint64_t>* kinds = nullptr;  ///< only these; null: all
+  std::size_t max_steps = SIZE_MAX;   ///< of each rank, from its first step on
+  std::size_t max_pieces = SIZE_MAX;  ///< of each rank; the rest of a longer rank is not read
+  /// Only pieces of these kinds; null: all. Must outlive the call.
+  const std::unordered_set<std::uint64_t>* kinds = nullptr;
 };
 
-/// The work of the ranks of an MPI program between its calls.
+/// The work of the ranks of an MPI program between its calls. Result of read_gaps().
 struct GapRun {
-  /// By process: its gaps, cut where annotated regions begin and end, and its calls. Pieces have
-  /// one kind where they have the same place in steps of the same calls and regions. A gap has the
-  /// name of the innermost region around it.
+  /// By process: its gaps, cut at begins and ends of annotated regions, and its calls. A gap has
+  /// the name of the innermost region around it. Two pieces have the same kind if they have the
+  /// same position in steps with the same sequence of calls and gaps.
   RegionRun run;
-  std::vector<std::uint64_t> sequences;  ///< by process: hash of the calls of most of its steps
-  bool is_cut = false;  ///< a rank has more pieces than the limit; the rest of it is missing
+  std::vector<std::uint64_t> sequences;  ///< by process: hash of the most frequent sequence of
+                                         ///< calls and gaps in a step; 0: no step
+  bool is_cut = false;  ///< a rank has more pieces than the limit, so its pieces are incomplete
 };
 
-/// Reads the judged locations once, up to the limits. Where steps are not annotated the first one
-/// is omitted: it may hold the set-up. Memory: 48 bytes a piece.
+/// Reads the gaps of all ranks: the judged location of each, once, up to the limits. If steps are
+/// not annotated, the first step is omitted, because it may contain the set-up. Memory: 48 bytes a
+/// piece.
 GapRun read_gaps(const RecordSource& source, const GapSteps& steps, const GapLimits& limits);
 
 }  // namespace megascope::pieces

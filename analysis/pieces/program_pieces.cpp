@@ -48,7 +48,7 @@ void ProgramPieces::push(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint
   if (!is_work) hash_ = combined(hash_, name);
 }
 
-/// It ends with work.
+/// An annotated step ends with a piece of work.
 void ProgramPieces::end_annotated_step() {
   const std::uint64_t end_ns = steps_.ends_ns[ended_];
   last_ns_ = std::max(last_ns_, steps_.begin_of(ended_));
@@ -58,7 +58,7 @@ void ProgramPieces::end_annotated_step() {
   ++ended_;
 }
 
-/// Now all of its calls are known, and its pieces get their kinds.
+/// All calls of the step are known now: assigns kinds to its pieces.
 void ProgramPieces::end_step() {
   for (std::size_t i = first_; i < pieces_.size(); ++i)
     pieces_[i].kind = combined(hash_, i - first_);

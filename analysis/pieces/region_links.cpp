@@ -44,7 +44,7 @@ void LinkSink::add_message(std::size_t task, const analysis::MessageEnd& send,
   if (sent == nullptr || received == nullptr || sent->step != received->step || from == to) return;
   const std::uint64_t transfer_ns = std::min(send.leave_ns - send.enter_ns,
                                              receive.leave_ns - receive.enter_ns);
-  if (transfer_ns == 0) return;  // it had been there before
+  if (transfer_ns == 0) return;  // the message had already arrived
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(send.bytes));
   tasks_[task].push_back(
       {from, to, size_class, sent->name, sent->step, static_cast<float>(transfer_ns)});

@@ -9,12 +9,15 @@
 
 namespace megascope::pieces {
 
-/// Collects transfers between processes of a run of regions while it is matched. A transfer takes
-/// as long as the shorter of its two ends: it belongs to the process that came last, and so no
-/// clocks are compared.
+/// Collects the point-to-point transfers between processes of a run of regions while it is matched.
+/// Pass it to analysis::match_run() once, then call take(). The transfer time is the duration of
+/// the shorter end, which belongs to the process that came last. Each duration is measured with one
+/// clock, so clocks are not compared.
 class LinkSink final : public analysis::MatchSink {
  public:
-  /// step_numbers: the steps of the links, ascending. All outlive the object.
+  /// step_numbers: the steps to collect, ascending; a link's steps are by index in it. Transfers
+  /// between two steps, within one process, or that took no time are ignored. tables: outlives the
+  /// object.
   LinkSink(const RegionRun& run, const analysis::MatchTables& tables,
            const std::vector<std::int64_t>& step_numbers);
 
@@ -25,11 +28,12 @@ class LinkSink final : public analysis::MatchSink {
   void add_collective(std::size_t, const analysis::Collective&) override {}
   void end_window() override {}
 
-  /// After the pass, once: by sender, receiver, size and name of the operation. from, to: indices
-  /// into world_ranks().
+  /// Returns the links. Call once, after the pass. One link for each sender, receiver, size class
+  /// and name of the operation (in Link::tag), in this order. from, to: indices in world_ranks().
   std::vector<detect::Link> take();
 
  private:
+  /// A communication piece, to find the operation of a message end.
   struct Communication {
     std::uint64_t begin_ns = 0;
     std::uint32_t track = 0;
@@ -49,7 +53,8 @@ class LinkSink final : public analysis::MatchSink {
 
   const analysis::MatchTables& tables_;
   std::size_t step_count_ = 0;
-  std::vector<std::vector<Communication>> communication_;  ///< by process: by begin and track
+  std::vector<std::vector<Communication>>
+      communication_;  ///< by process: in order of begin and track
   std::vector<std::vector<Transfer>> tasks_;
 };
 

@@ -26,14 +26,14 @@ class Cutter {
  public:
   Cutter(std::uint32_t track, std::vector<Piece>& pieces) : track_(track), pieces_(pieces) {}
 
-  /// In order of begin; of those that begin at one moment the longest first: it encloses the
-  /// others.
+  /// Adds the next region, in order of begin; of regions with the same begin the longest first,
+  /// because it encloses the others.
   void add(const Region& region) {
     end_until(region.begin_ns);
     std::int64_t step = region.step;
     if (!open_.empty()) {
       Open& around = open_.back();
-      if (!around.is_work) return;  // what communication encloses is part of it
+      if (!around.is_work) return;  // regions inside communication are part of it
       emit(around, region.begin_ns);
       if (step < 0) step = around.step;
     }
@@ -50,10 +50,10 @@ class Cutter {
  private:
   struct Open {
     std::uint64_t begin_ns = 0;
-    std::uint64_t next_ns = 0;  ///< to where its pieces reach
+    std::uint64_t next_ns = 0;  ///< end of its last piece
     std::uint64_t end_ns = 0;
     std::uint32_t name = 0;
-    std::uint32_t part = 0;  ///< pieces that it was cut into
+    std::uint32_t part = 0;  ///< number of its pieces so far
     std::int64_t step = -1;
     bool is_work = true;
   };
@@ -100,7 +100,7 @@ void region_pieces(const RecordSource& source, const analysis::MatchTables& tabl
   const ProcessDefinitions& process = source.process(rank);
   for (const LocationDefinition& location : process.locations) {
     Cutter cutter(tables.first_track(process_index) + location.id, pieces);
-    std::vector<Region> begun;  // at one moment
+    std::vector<Region> begun;  // regions with the same begin
     const auto add_begun = [&] {
       std::stable_sort(begun.begin(), begun.end(),
                        [](const Region& a, const Region& b) { return a.end_ns > b.end_ns; });

@@ -10,11 +10,12 @@
 
 namespace megascope::pieces {
 
-/// The pieces of all processes of a run of regions. Memory: 48 bytes a piece.
+/// The pieces of all processes of a run of regions. Piece indices of HiddenSync and of graphs refer
+/// to it. Memory: 48 bytes a piece.
 struct RegionRun {
   std::vector<std::vector<Piece>>
       processes;  ///< by index in world_ranks(); each location's pieces in order of begin
-  std::vector<std::string> names;
+  std::vector<std::string> names;  ///< by Piece::name
 
   std::size_t piece_count() const {
     std::size_t count = 0;
@@ -23,7 +24,7 @@ struct RegionRun {
   }
 };
 
-/// source: is_of_regions(). Reads all records once.
+/// Reads the pieces of all processes. source: is_of_regions() is true. One pass over all records.
 RegionRun read_regions(const RecordSource& source, const analysis::MatchTables& tables);
 
 }  // namespace megascope::pieces

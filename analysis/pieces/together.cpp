@@ -11,7 +11,8 @@ namespace {
 using detect::median;
 using detect::quantile;
 
-constexpr std::size_t kMinOfStep = 4;  ///< executions, to tell what is constant in a step
+constexpr std::size_t
+    kMinOfStep = 4;  ///< executions a step, on average, to use a constant offset for each step
 
 /// One past the last execution of the step that begins at `first`.
 std::size_t end_of_step(Executions of, std::size_t first) {
@@ -20,7 +21,7 @@ std::size_t end_of_step(Executions of, std::size_t first) {
   return end;
 }
 
-/// Deviations of each member in the instances [first, last) from the mean of all; by member.
+/// Returns, by member, its deviations from the mean of all members in the instances [first, last).
 std::vector<std::vector<double>> deviations(const std::vector<std::vector<Execution>>& members,
                                             std::size_t first, std::size_t last, bool of_end) {
   std::vector<std::vector<double>> result(members.size());
@@ -132,7 +133,7 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
 }
 
 bool is_at_once(const Apart& apart, std::size_t instance) {
-  constexpr double kAtOnce = 0.05;  ///< of the distance of the begins
+  constexpr double kAtOnce = 0.05;  ///< times the distance of the begins
   return apart.raw_worst_end_ns[instance] <= kAtOnce * apart.raw_worst_begin_ns[instance];
 }
 

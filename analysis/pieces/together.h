@@ -21,36 +21,40 @@ struct Execution {
 };
 using Executions = std::span<const Execution>;
 
-/// The same executions of all members: instance i of member m is executions[m][i]. Steps that not
-/// all members have, or have as often, are left out.
+/// Returns the executions that all members have: instance i of member m is result[m][i]. Steps that
+/// a member lacks, or that members execute a different number of times, are omitted. members: each
+/// in order of step.
 std::vector<std::vector<Execution>> common_executions(std::span<const Executions> members);
 
-/// How far apart members are, in ns: medians of absolute deviations from the mean of the members,
-/// less what is constant in a step (or, where steps have few executions, in the run): clocks may be
-/// off by that much.
+/// Distances between the members of a group, in ns: medians of absolute deviations from the mean of
+/// the members. A constant offset of a member is subtracted, as clocks may be off by it: the offset
+/// in a step, or, if steps have few executions, in the run.
 struct Apart {
   double begin_ns = 0.0;
   double end_ns = 0.0;
-  double constant_ns = 0.0;  ///< of ends: the largest constant, by absolute value, of most blocks
-                             ///< (0.9 quantile)
-  double raw_end_ns = 0.0;   ///< of ends with the constants, 0.9 quantile: where all end at once,
-                             ///< how far the clocks are off
+  double
+      constant_ns = 0.0;  ///< ends: absolute constant offset, 0.9 quantile over members and blocks
+  /// ends: absolute deviation including the constant offset, 0.9 quantile. If all members end
+  /// together, this is the clock error.
+  double raw_end_ns = 0.0;
   std::size_t instances = 0;
   std::vector<double> worst_end_ns;        ///< by instance: the largest deviation of a member's end
-  std::vector<double> raw_worst_end_ns;    ///< the same with the constants
-  std::vector<double> raw_worst_begin_ns;  ///< the same of begins
+  std::vector<double> raw_worst_end_ns;    ///< the same including the constant offset
+  std::vector<double> raw_worst_begin_ns;  ///< the same for begins
 };
+/// Returns the distances of members. members: result of common_executions(). All 0 for fewer than
+/// two members or no instance.
 Apart distances(const std::vector<std::vector<Execution>>& members);
 
 /// Returns whether the members ended an instance together although they began it at different
 /// times. Uses their clocks without correction.
 bool is_at_once(const Apart& apart, std::size_t instance);
 
-/// The median absolute difference of durations of processes that have nothing to do with each
-/// other, less its median: what independent work differs by from one execution to the next. pairs:
-/// two processes each.
+/// Returns the scatter of independent work, in ns: the median absolute deviation of the difference
+/// of durations of two processes that do not depend on each other. pairs: two processes each.
 double independent_ns(std::span<const std::vector<Executions>> pairs);
-/// The same where there are no such pairs: of each process's executions from its own median.
+/// The same if there are no such pairs: the median absolute deviation of executions from the median
+/// of their own process.
 double own_variation_ns(std::span<const Executions> members);
 
 }  // namespace megascope::pieces

@@ -22,7 +22,7 @@ CommId world_of(const ProcessDefinitions& definitions) {
 
 }  // namespace
 
-/// A location's calls and its hidden waits, in order of entry.
+/// Merges a location's calls and its hidden waits, in order of entry.
 class WaitsSource::Stream final : public CallStream {
  public:
   Stream(std::unique_ptr<CallStream> calls, const std::vector<HiddenWaits::Wait>& waits,
@@ -31,7 +31,7 @@ class WaitsSource::Stream final : public CallStream {
 
   bool next(Call& call) override {
     if (!has_call_) has_call_ = calls_->next(call_);
-    // An annotated region that begins with the wait is around it.
+    // An annotated region that begins at the same time encloses the wait, so it comes first.
     const bool is_wait = at_ < waits_.size() &&
                          (!has_call_ || call_.enter_ns > waits_[at_].begin_ns);
     if (is_wait) {
@@ -64,7 +64,7 @@ class WaitsSource::Stream final : public CallStream {
   const std::vector<HiddenWaits::Wait>& waits_;
   const Process& process_;
   std::size_t at_ = 0;
-  Call call_;  ///< the next one of the location
+  Call call_;  ///< next call of the location
   bool has_call_ = false;
   Fact fact_;
 };

@@ -9,16 +9,18 @@
 
 namespace megascope::pieces {
 
-/// The name of the inserted calls in gaps that no annotated region names.
+/// Name of the inserted calls in gaps that are in no annotated region.
 inline constexpr const char* kHiddenWaitName = "work between MPI calls (synchronises inside)";
 
-/// A run of an MPI program in which hidden waits are calls: each is a collective of its group, on a
-/// communicator that does not exist. So what judges work between calls, waits and their causes
-/// takes them for what they are. Such a call counts as no call (Call::count is 0) and imposes no
-/// order on clocks (its region has no CollectiveOp).
+/// Presents a run of an MPI program with its hidden waits as calls. Each wait is a collective of
+/// its group, on a synthetic communicator. Analyses of work, waits and causes can then treat hidden
+/// waits like waits in MPI calls. Call::count of the inserted calls is 0, so that they do not count
+/// as calls. Their region has CollectiveOp::kNone, so the correction of clocks does not use them.
+/// Any thread may read after construction.
 class WaitsSource final : public RecordSource {
  public:
-  /// source: outlives the object. Every process of a group knows MPI_COMM_WORLD.
+  /// source: outlives the object; the definitions of every process of a group contain
+  /// MPI_COMM_WORLD. waits: found in `source`. Copies the definitions of all processes.
   WaitsSource(const RecordSource& source, HiddenWaits waits);
 
   std::int32_t world_size() const override { return source_.world_size(); }
@@ -34,7 +36,7 @@ class WaitsSource final : public RecordSource {
   std::uint64_t end_ns() const override { return source_.end_ns(); }
 
   const HiddenWaits& waits() const { return waits_; }
-  /// How many collectives were inserted.
+  /// Returns how many collectives were inserted: one a meeting, not one a rank.
   std::uint64_t meeting_count() const { return meeting_count_; }
 
  private:
@@ -42,7 +44,8 @@ class WaitsSource final : public RecordSource {
   struct Process {
     ProcessDefinitions definitions;
     std::vector<RegionId> regions;  ///< by operation
-    std::vector<CommId> comms;      ///< by group; kNoComm: the process is not in it
+    std::vector<CommId>
+        comms;  ///< by group: the synthetic communicator; kNoComm: the process is not a member
   };
   std::size_t index_of(std::int32_t world_rank) const;
   void add_definitions(std::size_t process_index, Process& process) const;

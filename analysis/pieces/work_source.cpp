@@ -7,16 +7,18 @@
 namespace megascope::pieces {
 namespace {
 
-constexpr std::uint64_t kMaxOverlap = 10;  ///< an n-th of a step
+constexpr std::uint64_t
+    kMaxOverlap = 10;  ///< largest overlap of two steps: this fraction (1/n) of a step
 constexpr RegionId kFreeRegion = 1;
-/// Calls without facts set a program up: these are no such calls.
+/// A call without facts would count as set-up of the program, so these calls have one.
 const Fact kFree{.kind = FactKind::kLocalBytes};
 
 constexpr std::uint64_t kWhole = ~std::uint64_t{0};
 
 }  // namespace
 
-/// The steps of one process. work_of(piece): how much of its end counts, in ns; kWhole: all of it.
+/// The steps of one process. work_of(piece): how many ns at the end of a piece count as work;
+/// kWhole: all of it.
 class WorkSource::StepWork {
  public:
   template <class WorkOf>
@@ -26,7 +28,7 @@ class WorkSource::StepWork {
       const bool is_empty = !pieces[i].is_work ||
                             pieces[i].begin_ns ==
                                 pieces[i]
-                                    .end_ns;  // a receive of the next step may begin in this one
+                                    .end_ns;  // a receive of the next step may begin in this step
       if (!is_empty) order.push_back(i);
     }
     const auto key = [&pieces](std::uint32_t i) {
@@ -50,7 +52,7 @@ class WorkSource::StepWork {
                                       : std::max(piece.begin_ns,
                                                  piece.end_ns - std::min(work_ns, piece.end_ns));
     if (piece.continues && !step.work.empty() &&
-        step.work.back().end_ns == from_ns) {  // what cut it took no time
+        step.work.back().end_ns == from_ns) {  // the operation that cut it took no time
       step.work.back().end_ns = piece.end_ns;
       return;
     }
@@ -143,8 +145,8 @@ std::size_t WorkSource::index_of(std::int32_t world_rank) const {
       world_ranks_.begin());
 }
 
-/// A step whose work begins long before that of the one before has ended cannot be judged by
-/// itself.
+/// Keeps the steps that all ranks have. A step whose work begins long before the previous one's
+/// work has ended cannot be judged separately.
 void WorkSource::keep_common(const std::vector<std::vector<Step>>& steps) {
   std::map<std::int64_t, std::size_t> counts;
   for (const std::vector<Step>& of_rank : steps) {

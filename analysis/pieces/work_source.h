@@ -10,16 +10,18 @@
 
 namespace megascope::pieces {
 
-/// Presents a run of regions as a run of MPI calls: the time outside of operations is a call, and
-/// operations are the work between calls. detect::detect() can then judge the operations. Has no
-/// messages.
+/// Presents a run of regions as a run of MPI calls: time outside of operations is a call, and
+/// operations are the work between calls. detect::detect() can then judge the operations. Contains
+/// no messages and no collectives. Any thread may read after construction.
 class WorkSource final : public RecordSource {
  public:
-  /// What a process does by itself, of all processes: work that waits for others inside is none.
-  /// All outlive the object. Memory: 16 bytes a piece of work.
+  /// The work that each process does alone; work that contains synchronisation is omitted. source:
+  /// outlives the object; `run` and `hidden` are used by the constructor only. Memory: 16 bytes a
+  /// piece of work.
   WorkSource(const RecordSource& source, const RegionRun& run, const HiddenSync& hidden);
-  /// What groups do that synchronise inside, in operations with these dimensions: a group is its
-  /// lowest rank, its work that of the shortest member. Steps as `own` has them.
+  /// The work that groups do in operations that synchronise over these dimensions. Each group is
+  /// presented as one rank, its lowest, with the work of the shortest member. The steps are those
+  /// of `own`. The source of `own` outlives the object.
   WorkSource(const WorkSource& own, const RegionRun& run, const HiddenSync& hidden,
              const std::vector<std::string>& dimensions);
 
@@ -32,12 +34,13 @@ class WorkSource final : public RecordSource {
   std::int64_t start_realtime_ns() const override { return source_.start_realtime_ns(); }
   std::uint64_t end_ns() const override { return source_.end_ns(); }
 
-  /// When each rank's steps end, by index in world_ranks(): of those that every rank has.
+  /// Returns the ends of each rank's steps, by index in world_ranks(): of steps that every rank has
+  /// and that do not overlap the previous step by more than a tenth.
   const std::vector<std::vector<std::uint64_t>>& step_ends_ns() const { return step_ends_ns_; }
-  /// The program's own numbers of those steps.
+  /// Returns the application's numbers of those steps, ascending.
   const std::vector<std::int64_t>& step_numbers() const { return step_numbers_; }
-  /// World ranks of the groups, by index in world_ranks(); of processes that work by themselves
-  /// only their own.
+  /// Returns, by index in world_ranks(), the world ranks of the group; for work of single
+  /// processes, the rank itself.
   const std::vector<std::vector<std::int32_t>>& members() const { return members_; }
 
  private:
@@ -48,14 +51,14 @@ class WorkSource final : public RecordSource {
   };
   struct Worker {
     ProcessDefinitions definitions;
-    std::vector<Interval> free;  ///< between which it works
+    std::vector<Interval> free;  ///< the time between its work, ascending
   };
   class StepWork;
   struct Step {
     std::int64_t number = 0;
     std::uint64_t begin_ns = 0;
     std::uint64_t end_ns = 0;
-    std::vector<Interval> work;  ///< ascending, apart from each other
+    std::vector<Interval> work;  ///< ascending, without overlap
   };
 
   std::size_t index_of(std::int32_t world_rank) const;

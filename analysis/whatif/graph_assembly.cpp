@@ -11,9 +11,9 @@ namespace {
 using analysis::MatchTables;
 using pieces::Piece;
 
-/// On a rank, what is told as regions runs on several streams: an operation comes behind the one
-/// that ended last of those that began before and overlap it by less than a tenth of the shorter.
-/// order: one rank's operations of a step, by begin.
+/// Sets `before` of one rank's operations of a step. Operations recorded as regions run on several
+/// streams: an operation follows the one that ended last among those that began earlier and overlap
+/// it by less than a tenth of the shorter one. order: the operations, by begin.
 void chain_streams(const std::vector<Piece>& pieces, const std::vector<std::uint32_t>& order,
                    std::vector<Operation>& operations) {
   constexpr double kOverlap = 0.1;
@@ -45,7 +45,7 @@ void chain_streams(const std::vector<Piece>& pieces, const std::vector<std::uint
   }
 }
 
-/// By rank and begin.
+/// Sets `before` of all operations: by rank and begin.
 void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
   std::vector<std::uint32_t> order(pieces.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -54,7 +54,7 @@ void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
                       pieces[i].begin_ns, pieces[i].end_ns, i);
   };
   const auto is_before = [&key](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); };
-  if (!std::is_sorted(order.begin(), order.end(), is_before))  // pieces of programs are
+  if (!std::is_sorted(order.begin(), order.end(), is_before))  // pieces of MPI programs are sorted
     std::sort(order.begin(), order.end(), is_before);
   std::vector<std::uint32_t> run;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -74,7 +74,8 @@ void chain(const std::vector<Piece>& pieces, OperationGraph& graph) {
   if (graph.has_separate_steps) chain_streams(pieces, run, graph.operations);
 }
 
-/// Types, steps and ranks of the pieces. Their durations are whole yet.
+/// Adds one operation a piece, with type, step and rank. Its duration is the whole length of the
+/// piece until set_durations().
 void add_operations(const std::vector<Piece>& pieces, const MatchTables& tables,
                     OperationGraph& graph) {
   std::unordered_map<std::uint64_t, std::uint32_t> type_of;
@@ -107,7 +108,7 @@ void end_group(OperationGraph& graph) {
   graph.group_begin.push_back(static_cast<std::uint32_t>(graph.starters.size()));
 }
 
-/// Waits become groups.
+/// Converts the dependencies of `sink` to groups.
 void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& graph) {
   begin_group(graph);
   for (const WaitSink::Meeting& meeting : sink.take_meetings()) {
@@ -116,7 +117,8 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
     for (const PieceKey key : meeting.ends) {
       const OperationIndex piece = key == kNoPiece ? kNone : numbers.of(key);
       if (piece != kNone)
-        graph.operations[piece].group = group;  // of several that one call ends, the last counts
+        graph.operations[piece]
+            .group = group;  // if one call completes several, the last one counts
     }
     end_group(graph);
   }
@@ -130,7 +132,7 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
     }
     Operation& operation = graph.operations[piece];
     std::vector<OperationIndex> starters;
-    if (operation.group != kNone) {  // it ends a collective as well
+    if (operation.group != kNone) {  // it completes a collective, too
       starters.assign(graph.starters.begin() + graph.group_begin[operation.group],
                       graph.starters.begin() + graph.group_begin[operation.group + 1]);
     }
@@ -147,10 +149,10 @@ void add_groups(WaitSink& sink, const PieceNumbers& numbers, OperationGraph& gra
   }
 }
 
-/// What communication took from when it need wait no longer. A call that only finished what had
-/// come before tells no more than that the transfer was shorter.
+/// Sets the duration of operations with a group: from the latest start in the group to the end. If
+/// the call only completed a transfer that had already ended, the duration is unknown.
 void set_durations(const std::vector<Piece>& pieces, OperationGraph& graph) {
-  constexpr double kWaited = 0.05;  ///< of the transfer: a call that took less did not wait
+  constexpr double kWaited = 0.05;  ///< share of the transfer time: a shorter call did not wait
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Operation& operation = graph.operations[i];
     if (operation.group == kNone) continue;

@@ -15,13 +15,15 @@ namespace {
 using analysis::MatchTables;
 using pieces::Piece;
 
-/// Pieces of annotated operations, process by process: of the first steps that fit.
+/// Pieces of the steps that are kept, process by process.
 struct KeptPieces {
   std::vector<Piece> pieces;
-  std::vector<std::vector<std::uint32_t>> index_of;  ///< by process and its piece; kNone: left out
+  std::vector<std::vector<std::uint32_t>>
+      index_of;  ///< by process and piece: index in `pieces`; kNone: not kept
 };
 
-/// The first step that does not fit, and how many steps there are.
+/// Returns the first step that does not fit (the largest int64 if all fit), and the number of
+/// steps.
 std::pair<std::int64_t, std::size_t> end_of_kept(const pieces::RegionRun& run, std::size_t most) {
   std::map<std::int64_t, std::size_t> counts;
   for (const auto& process : run.processes) {
@@ -54,8 +56,8 @@ KeptPieces kept_pieces(const pieces::RegionRun& run, const GraphOptions& options
   return kept;
 }
 
-/// Work that synchronises inside becomes a group: it takes what the shortest member took, once all
-/// have begun.
+/// Adds a group for each execution of work that contains synchronisation: it takes as long as its
+/// shortest member, after all members have begun.
 void add_hidden(const pieces::HiddenSync& hidden, const KeptPieces& kept, OperationGraph& graph) {
   if (graph.operations.empty()) return;
   graph.is_shared.assign(graph.group_count(), false);
@@ -74,7 +76,7 @@ void add_hidden(const pieces::HiddenSync& hidden, const KeptPieces& kept, Operat
   }
 }
 
-/// Communication of all tracks.
+/// Indexes the communication pieces of all tracks.
 PieceIndex index_of(const std::vector<Piece>& pieces, std::size_t track_count) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < pieces.size(); ++i) {

@@ -9,24 +9,30 @@
 
 namespace megascope::whatif {
 
+/// What build_graph() reads, and how much of the run it keeps. An operation is an MPI call, the
+/// work between two calls, or a piece of a region.
 struct GraphOptions {
-  std::size_t max_operations = std::size_t{1}
-                               << 19;  ///< of a longer run so many steps are taken as fit
-  std::size_t
-      max_annotated_operations = std::size_t{1}
-                                 << 24;  ///< the same of regions: of those the first steps that fit
-  unsigned jobs = 1;
-  const pieces::RegionRun*
-      regions = nullptr;  ///< of a run of regions: its pieces, if they are known; null: read
-  const pieces::HiddenSync*
-      hidden = nullptr;  ///< of those: what synchronises inside; null: nothing
-  const detect::AnnotatedSteps*
-      annotated = nullptr;  ///< those of the program, if it tells any; null, or none: found
+  /// Limit for MPI programs. Of a run with more operations, as many steps as fit are kept, in eight
+  /// segments distributed over the run.
+  std::size_t max_operations = std::size_t{1} << 19;
+  /// Limit for runs of regions. Of a run with more operations, the first steps that fit are kept.
+  std::size_t max_annotated_operations = std::size_t{1} << 24;
+  unsigned jobs = 1;  ///< threads that read and match, including the caller's
+  /// Runs of regions: the pieces, if the caller has read them already. null: build_graph() reads
+  /// them.
+  const pieces::RegionRun* regions = nullptr;
+  /// Runs of regions: the work that contains synchronisation, with indices in `regions`. null:
+  /// none.
+  const pieces::HiddenSync* hidden = nullptr;
+  /// MPI programs: the annotated steps. null or empty: steps are inferred from the calls.
+  const detect::AnnotatedSteps* annotated = nullptr;
 };
 
-/// The graph of a run: its own regions with steps, where another tool told them, else MPI calls and
-/// the work between them. Empty (no operations) where no steps are found. Reads the records twice.
-/// Memory: some 100 bytes an operation.
+/// Builds the graph of a run. Runs of regions (pieces::is_of_regions): the operations are the
+/// regions that name their step. Other runs: the operations are the MPI calls and the work between
+/// them. Returns a graph without operations, with the reason in `limitations`, if no steps are
+/// found or the steps cannot be compared (docs/what_if.md lists the cases). Reads the records
+/// twice. Memory: about 100 bytes an operation.
 OperationGraph build_graph(const RecordSource& source, const analysis::MatchTables& tables,
                            const GraphOptions& options = {});
 

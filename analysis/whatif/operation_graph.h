@@ -5,45 +5,56 @@
 #include <string>
 #include <vector>
 
-/// What a run's ranks did, as operations that wait for each other: a graph that can be replayed
-/// with other durations.
+/// A run as a graph: operations of the ranks, and the dependencies between them. It can be replayed
+/// with other durations. All times are in ns.
 namespace megascope::whatif {
 
 using OperationIndex = std::uint32_t;
+/// "None" for indices of operations and of groups.
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
+/// Duration of a transfer of which only the latest possible end is known: it had ended before the
+/// call that completes it. Replays use 0.
 inline constexpr float kUnknownDuration = -1.0F;
 
-/// A piece of a rank's time. It starts when `before` has ended. Work then takes its duration;
-/// communication takes it from the moment at which all that its group waits for have started, and
-/// ends no sooner than `own_ns` after its own start.
+/// A piece of a rank's time: work, or a communication call. It starts when `before` has ended. It
+/// ends
+/// - without a group: duration_ns after its start;
+/// - with a group: duration_ns after the last starter of its group has started, but no sooner than
+/// own_ns after its own start.
 struct Operation {
-  OperationIndex before = kNone;
-  std::uint32_t type = 0;
-  std::uint32_t group = kNone;
+  OperationIndex before = kNone;  ///< previous operation; kNone: starts at time 0
+  std::uint32_t type = 0;         ///< index in OperationGraph::types
+  std::uint32_t group = kNone;    ///< group whose starts it waits for; kNone: it waits for none
   float duration_ns = 0.0F;
   float own_ns = 0.0F;
 };
 
-/// Operations that do the same: durations of one type are comparable.
+/// A type of operation. Durations of operations of one type are compared with each other.
 struct OperationType {
   std::uint32_t name = 0;  ///< in OperationGraph::names
   bool is_work = true;
 };
 
+/// The graph. Built by build_graph(). Types, groups and operations are referred to by index.
 struct OperationGraph {
   std::vector<Operation> operations;
-  std::vector<std::uint32_t> step_of;      ///< by operation, in step_numbers
-  std::vector<std::uint32_t> rank_of;      ///< by operation, in world_ranks
-  std::vector<std::uint32_t> group_begin;  ///< by group, and the end: in starters
-  std::vector<OperationIndex> starters;    ///< whose start a group waits for
-  std::vector<bool> is_shared;  ///< by group: work of all starters' ranks in step; shorter than
-                                ///< group_count(): the rest are not
+  std::vector<std::uint32_t> step_of;  ///< by operation: index in step_numbers
+  std::vector<std::uint32_t> rank_of;  ///< by operation: index in world_ranks
+  /// By group: index of its first starter in `starters`. One entry more than groups, or empty: no
+  /// groups.
+  std::vector<std::uint32_t> group_begin;
+  std::vector<OperationIndex>
+      starters;  ///< group by group: the operations whose starts the group needs
+  /// By group: true if its members are work that contains synchronisation, which the ranks of all
+  /// starters do together. May be shorter than group_count(): false for the other groups.
+  std::vector<bool> is_shared;
   std::vector<OperationType> types;
-  std::vector<std::string> names;  ///< what people call types: "forward-compute", "MPI_Allreduce"
-  std::vector<std::int64_t> step_numbers;  ///< the program's own
+  std::vector<std::string> names;  ///< names of types for users: "forward-compute", "MPI_Allreduce"
+  std::vector<std::int64_t> step_numbers;  ///< by step: the application's number
   std::vector<std::int32_t> world_ranks;
-  bool has_separate_steps = false;       ///< each step begins at 0; else they follow each other
+  /// true: steps are replayed independently, each from 0. false: a step follows the previous one.
+  bool has_separate_steps = false;
   std::vector<std::string> limitations;  ///< sentences
 
   bool is_shared_group(std::uint32_t group) const {
@@ -52,11 +63,13 @@ struct OperationGraph {
   std::size_t group_count() const { return group_begin.empty() ? 0 : group_begin.size() - 1; }
 };
 
-/// Lists of numbers, by number.
+/// For each number below `count`, a list of numbers. Used as adjacency lists. Read-only after
+/// construction; any thread.
 class NumberLists {
  public:
   NumberLists() = default;
-  /// pairs(emit) calls emit(from, to) for each entry, every time that it is called the same.
+  /// pairs(emit) calls emit(from, to) for each entry, with `from` below `count`. It is called twice
+  /// and must emit the same entries in the same order both times.
   template <class Pairs>
   NumberLists(std::size_t count, Pairs&& pairs) : begin_(count + 2) {
     pairs([this](std::uint32_t from, std::uint32_t) { ++begin_[from + 2]; });
@@ -64,6 +77,7 @@ class NumberLists {
     entries_.resize(begin_.back());
     pairs([this](std::uint32_t from, std::uint32_t to) { entries_[begin_[from + 1]++] = to; });
   }
+  /// Returns the entries of `from`, in the order of emission. Valid as long as the object.
   std::span<const std::uint32_t> of(std::uint32_t from) const {
     return {entries_.data() + begin_[from], entries_.data() + begin_[from + 1]};
   }

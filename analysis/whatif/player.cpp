@@ -9,7 +9,7 @@
 namespace megascope::whatif {
 namespace {
 
-/// What operations take in the lanes of one replay.
+/// The durations of operations in the lanes of one replay.
 template <std::size_t Count>
 class LaneTimes {
  public:
@@ -26,7 +26,8 @@ class LaneTimes {
     is_uniform_ = std::ranges::count(others_, others_[0]) == static_cast<std::ptrdiff_t>(Count);
   }
 
-  /// times_ns: by Variant::Time. subjects: of the operation.
+  /// Writes the duration of one operation in each lane. times_ns: by Variant::Time. subjects: the
+  /// subjects of the operation.
   void set(const std::array<double, 3>& times_ns, SubjectBits subjects,
            Replay::LanesOf<Count>& lanes_ns) const {
     if (is_uniform_) {
@@ -46,7 +47,7 @@ class LaneTimes {
  private:
   std::array<std::uint8_t, Count> others_ = {};
   std::array<std::uint8_t, Count> theirs_ = {};
-  std::array<std::uint32_t, kMaxSubjects> lanes_of_ = {};  ///< by subject: a bit a lane
+  std::array<std::uint32_t, kMaxSubjects> lanes_of_ = {};  ///< by subject: bit i is lane i
   SubjectBits all_ = 0;
   bool is_uniform_ = false;
 };
@@ -103,7 +104,7 @@ std::vector<std::vector<double>> Player::step_times_ns(
   return steps_ns;
 }
 
-/// At most Count variants.
+/// Replays at most Count variants and appends their step times.
 template <std::size_t Count>
 void Player::replay_some(std::span<const Variant> variants, const std::vector<SubjectBits>& meant,
                          std::vector<std::vector<double>>& steps_ns) const {
@@ -127,8 +128,8 @@ std::vector<std::size_t> Player::largest(const std::vector<double>& values, std:
   return order;
 }
 
-/// Work in step is slow by the members that are slow themselves; where none is known to be, by all
-/// of them together.
+/// Returns the subjects of a group's work that contains synchronisation: those that contain all of
+/// its blamed members; if it has none, those that contain all members.
 SubjectBits Player::shared_bits(std::uint32_t group,
                                 const std::vector<SubjectBits>& of_rank) const {
   SubjectBits all = ~SubjectBits{0};

@@ -11,49 +11,57 @@
 
 namespace megascope::whatif {
 
-/// What a scenario is about: what certain ranks did, operations of certain names, or transfers
-/// between certain ranks.
+/// The operations that a scenario changes: those of certain ranks, those of certain names, and
+/// transfers between certain pairs of ranks.
 struct Subject {
   Scenario scenario;
-  std::vector<bool> ranks;  ///< by index in OperationGraph::world_ranks; empty: none
-  std::vector<bool> names;  ///< by name; empty: none
+  std::vector<bool> ranks;  ///< by index in OperationGraph::world_ranks; empty: no ranks
+  std::vector<bool> names;  ///< by index in OperationGraph::names; empty: no names
   std::vector<std::pair<std::uint32_t, std::uint32_t>> links =
-      {};  ///< indices of ranks, the lower first
+      {};  ///< pairs of rank indices, the lower first
 };
 
-/// Subjects that are replayed in one go, by number: one bit each.
+/// A set of subjects that are replayed together: bit i is subject i.
 using SubjectBits = std::uint32_t;
 inline constexpr std::size_t kMaxSubjects = 32;
 
-/// One replay of a graph: the time that operations of its subjects take, and that of all others.
+/// One replay of a graph: which durations the operations of its subjects have, and which the
+/// others.
 struct Variant {
+  /// The recorded duration; the typical duration of the type; the recorded duration without
+  /// slowness (usual_time.h).
   enum class Time : std::uint8_t { kItWas, kUsual, kWithoutSlowness };
   SubjectBits subjects = 0;
   Time theirs = Time::kItWas;
   Time others = Time::kItWas;
 };
 
-/// Replays a graph without the slowness of some operations, or with that of some only.
+/// Replays a graph with changed durations. Changes neither the graph nor the prepared data. After
+/// expect(), const functions may be called by any thread.
 class Player {
  public:
-  /// prepared: can_be_replayed(), and outlives the object. blamed: by index in world_ranks, ranks
-  /// that are slow themselves: work that a group does in step is theirs, not its other members'.
+  /// prepared: can_be_replayed() is true. blamed: by index in world_ranks, the ranks that are slow
+  /// themselves. Work of a group that contains synchronisation counts for its blamed members; if it
+  /// has none, for all members together. Both outlive the object.
   Player(const PreparedGraph& prepared, const std::vector<bool>& blamed);
 
-  /// Work of the subject takes `factor` times as long as it should, in these steps (by index; all
-  /// if empty): what operations of the same type do not tell of that (they are slow alike, or only
-  /// the subject has some) is taken from all of its work alike.
+  /// Shortens the work of `subject`, because it takes `factor` (> 1) times as long as it should.
+  /// Call before any replay. steps: by index, true: concerned; empty: all steps. In each rank and
+  /// step, the durations without slowness are scaled so that their sum is at most the recorded sum
+  /// / factor. Sums that are already shorter stay. This adds slowness that the comparison by type
+  /// does not show, because all operations of the type are slow or only the subject has the type.
   void expect(const Subject& subject, double factor, const std::vector<bool>& steps);
 
-  /// The subjects' bit by operation: subject i has bit i. At most kMaxSubjects.
+  /// Returns, by operation, the set of subjects that it belongs to. subjects: at most kMaxSubjects.
   std::vector<SubjectBits> meant(std::span<const Subject> subjects) const;
-  /// The time of each step in ns, by variant. meant: of the subjects that the variants name.
+  /// Returns the time of each step in ns, by variant. meant: meant() of the subjects to which the
+  /// bits of the variants refer. Cost: one pass over the graph for 16 variants.
   std::vector<std::vector<double>> step_times_ns(std::span<const Variant> variants,
                                                  const std::vector<SubjectBits>& meant) const;
 
-  /// Returns at most `most` numbers below `count`, largest excess first. The excess of a number is
-  /// the time of its operations minus their time without slowness. number_of(operation): the number
-  /// to which an operation belongs.
+  /// Adds up the time beyond the duration without slowness, by class of operations, and returns the
+  /// classes with the largest sums, descending. number_of(operation index): its class, below
+  /// `count`. most: largest number of results.
   template <class NumberOf>
   std::vector<std::size_t> furthest(std::size_t count, std::size_t most,
                                     const NumberOf& number_of) const {
@@ -67,7 +75,7 @@ class Player {
 
  private:
   static std::vector<std::size_t> largest(const std::vector<double>& values, std::size_t most);
-  /// Of a transfer that no rank waited for only that is known: it was over in time.
+  /// 0 for an unknown duration: the transfer had ended in time.
   double as_was_ns(OperationIndex index) const {
     const float duration_ns = graph_.operations[index].duration_ns;
     return duration_ns == kUnknownDuration ? 0.0 : static_cast<double>(duration_ns);
@@ -86,7 +94,7 @@ class Player {
   const PreparedGraph& prepared_;
   const OperationGraph& graph_;
   const std::vector<bool>& blamed_;
-  std::vector<float> without_ns_;  ///< by operation
+  std::vector<float> without_ns_;  ///< by operation; changed by expect()
 };
 
 }  // namespace megascope::whatif

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kMaxWithoutPeers = 0.25;
 
-/// Of the time of all operations: those of types that were seen so seldom that there is nothing
-/// usual about them.
+/// Returns the share of time in operations whose type has fewer than kMinSeen instances: too few
+/// for a typical duration.
 double share_without_peers(const OperationGraph& graph) {
   constexpr std::size_t kMinSeen = 4;
   std::vector<std::size_t> seen(graph.types.size());

@@ -9,20 +9,20 @@
 
 namespace megascope::whatif {
 
-/// A graph and what all replays of it have in common, found once: the order of its operations, and
-/// what each usually takes.
+/// A graph with the data that all its replays share: the order of its operations, and their typical
+/// durations. Computed once, by the constructor.
 class PreparedGraph {
  public:
-  /// graph: outlives the object. Waits that go round in a circle are cut in it, and its limitations
-  /// say so.
+  /// graph: outlives the object. Cyclic dependencies are removed from it, and a sentence in its
+  /// limitations reports their number.
   explicit PreparedGraph(OperationGraph& graph);
 
-  /// False: the graph has no operations, or there is nothing usual about them; limitations() says
-  /// which.
+  /// Returns false if the graph has no operations, or if more than a quarter of the time is in
+  /// operations with fewer than four instances of their type. limitations() then gives the reason.
   bool can_be_replayed() const { return replay_.has_value(); }
   const OperationGraph& graph() const { return graph_; }
   const std::vector<std::string>& limitations() const { return limitations_; }
-  /// These three only where can_be_replayed().
+  /// These three functions may be called only if can_be_replayed().
   const Replay& replay() const { return *replay_; }
   const std::vector<float>& usual_ns() const { return usual_ns_; }      ///< by type
   const std::vector<float>& without_ns() const { return without_ns_; }  ///< by operation

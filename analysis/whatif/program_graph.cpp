@@ -9,7 +9,8 @@
 namespace megascope::whatif {
 namespace {
 
-/// All steps, or some stretches of them from all over the run.
+/// Selects all steps, or up to eight segments distributed over the run with about `most` steps in
+/// all.
 std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
   constexpr std::size_t kStretches = 8;
   std::vector<bool> is_kept(count, count <= most);
@@ -28,7 +29,7 @@ std::vector<bool> kept_steps(std::size_t count, std::size_t most) {
 StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options) {
   StepPlan plan{.steps = std::move(steps), .numbers = {}, .is_kept = {}, .limitations = {}};
   std::size_t count = plan.steps.empty() ? 0 : SIZE_MAX;
-  std::size_t max_found = 0;  // of a rank, where steps are not told
+  std::size_t max_found = 0;  // the most steps of a rank without annotated steps
   std::uint64_t call_count = 0;
   for (const detect::StepTimes& rank : plan.steps) {
     count = std::min(count, rank.ends_ns.size());
@@ -41,7 +42,7 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
     return plan;
   }
   constexpr std::size_t
-      kMaxRatio = 2;  // beyond it, which of a rank's steps is which of another's is not known
+      kMaxRatio = 2;  // above it, the steps of different ranks cannot be assigned to each other
   if (max_found > kMaxRatio * count) {
     plan.limitations.emplace_back(
         "nothing was replayed: some ranks have more than twice as many steps as others");
@@ -49,14 +50,14 @@ StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& op
     return plan;
   }
   const std::size_t a_step = std::max<std::size_t>(2 * call_count / count, 1);
-  constexpr std::size_t kMaxOfOneStep = 4;  // times what is replayed
+  constexpr std::size_t kMaxOfOneStep = 4;  // times max_operations
   if (a_step > kMaxOfOneStep * options.max_operations) {
     plan.limitations.push_back("nothing was replayed: a step has " + std::to_string(a_step) +
                                " operations");
     for (detect::StepTimes& rank : plan.steps) rank.cut(0);
     return plan;
   }
-  // Where the program begins to count anew, its numbers tell no step from another.
+  // If the application's step numbers do not increase, they do not identify steps.
   const bool has_numbers = options.annotated != nullptr && options.annotated->is_there() &&
                            std::ranges::is_sorted(options.annotated->numbers, std::less_equal<>());
   if (has_numbers) plan.numbers = options.annotated->numbers;

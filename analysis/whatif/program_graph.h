@@ -11,18 +11,25 @@
 
 namespace megascope::whatif {
 
-/// Which steps of a program are replayed.
+/// The steps of an MPI program that are replayed.
 struct StepPlan {
   std::vector<detect::StepTimes>
-      steps;  ///< by index in world_ranks(); of each rank those that all have
-  std::vector<std::int64_t> numbers;     ///< by step, the program's own; empty: they count from 0
-  std::vector<bool> is_kept;             ///< by step; empty: none, and `limitations` says why
+      steps;  ///< by index in world_ranks(): the same number of steps for each rank
+  std::vector<std::int64_t>
+      numbers;  ///< by step: the application's number; empty: steps are numbered from 0
+  std::vector<bool>
+      is_kept;  ///< by step; empty: no step is replayed, and `limitations` states the reason
   std::vector<std::string> limitations;  ///< sentences
 };
-/// steps: of all ranks. All steps, or so many from all over the run as fit.
+/// Selects the steps to replay. steps: by index in world_ranks(), one entry a rank. Uses
+/// options.max_operations and options.annotated. Keeps all steps, or, if they do not fit, up to
+/// eight segments distributed over the run. Keeps none if a rank has no steps, if a rank has more
+/// than twice as many inferred steps as another, or if one step has more than 4 * max_operations
+/// operations.
 StepPlan plan_steps(std::vector<detect::StepTimes> steps, const GraphOptions& options);
 
-/// Collects the graph of a program that calls MPI while its run is matched.
+/// Collects the graph of an MPI program while its run is matched. Pass it to analysis::match_run()
+/// once, then call take().
 class ProgramGraph final : public analysis::MatchSink {
  public:
   /// source, tables: outlive the object.
@@ -42,7 +49,7 @@ class ProgramGraph final : public analysis::MatchSink {
   }
   void end_window() override {}
 
-  /// After the pass, once.
+  /// Returns the graph. Call once, after the matching pass. Takes the data out of the object.
   OperationGraph take();
 
  private:

@@ -21,19 +21,19 @@ using Time = Variant::Time;
 
 SubjectBits bit(std::size_t subject) { return SubjectBits{1} << subject; }
 
-/// Subjects, the variants that are replayed together for them, and the times of their steps.
+/// Subjects, the variants that are replayed together for them, and the step times of these.
 class Batch {
  public:
   /// subjects: at most kMaxSubjects. Both outlive the object.
   Batch(const Player& player, std::span<Subject> subjects)
       : player_(player), subjects_(subjects), numbers_(subjects.size()) {}
 
-  /// Its number.
+  /// Returns the number of the variant.
   std::size_t add(const Variant& variant) {
     variants_.push_back(variant);
     return variants_.size() - 1;
   }
-  /// Variants of a kind lie side by side, so that most replays are of one kind.
+  /// Variants of one kind are contiguous, so that most replays contain only one kind (faster).
   void add_gains() {
     for (std::size_t i = 0; i < subjects_.size(); ++i)
       numbers_[i].gain = add({bit(i), Time::kWithoutSlowness, Time::kItWas});
@@ -77,7 +77,8 @@ class Batch {
 }  // namespace
 
 void Readings::read_asked(std::span<Subject> subjects) {
-  constexpr std::size_t kMaxLeftIn = 8;  // of more, only what each costs with the others there
+  constexpr std::size_t
+      kMaxLeftIn = 8;  // for more subjects, the cost of each without the others is not computed
   const std::span<Subject> some = subjects.first(std::min(subjects.size(), kMaxSubjects));
   Batch batch(player_, some);
   const std::size_t was = batch.add({.others = Time::kItWas});
@@ -94,7 +95,7 @@ void Readings::read_asked(std::span<Subject> subjects) {
   steps_ns_ = batch.steps_ns(was);
   ideal_steps_ns_ = batch.steps_ns(ideal);
   step_ns_ = mean(steps_ns_);
-  // Times that scatter much are longer at their mean.
+  // With much scatter, typical durations can give a longer mean.
   ideal_step_ns_ = std::min(step_ns_, mean(ideal_steps_ns_));
   best_step_ns_ = batch.mean_ns(best);
   batch.set_gains(step_ns_);
@@ -115,7 +116,7 @@ void Readings::read(std::span<Subject> subjects) {
   }
 }
 
-/// Of more subjects than have bits.
+/// Returns the mean step time without the slowness of any number of subjects.
 double Readings::without_ns(std::span<const Subject> subjects) const {
   std::vector<SubjectBits> any;
   for (std::size_t first = 0; first < subjects.size(); first += kMaxSubjects) {

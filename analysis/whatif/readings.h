@@ -8,32 +8,40 @@
 
 namespace megascope::whatif {
 
+/// Returns the arithmetic mean; 0 for no values.
 double mean(const std::vector<double>& values);
-/// 1 where one of them is none.
+/// Returns time_ns / other_ns; 1 if one of them is not positive.
 double ratio(double time_ns, double other_ns);
 
-/// What a step of a run takes: as it was, where all is usual, where nothing is slow, and without or
-/// with only the slowness of subjects.
+/// The mean step times of a run's replays: as recorded, with typical durations, without slowness,
+/// and without or with only the slowness of given subjects. One thread.
 class Readings {
  public:
-  /// player: outlives the object; expect() has been called. has_costs_only: neither usual times nor
-  /// what a subject costs alone are read.
+  /// player: outlives the object; all calls of expect() have been made. has_costs_only: replays
+  /// with typical durations and Scenario::alone are omitted. ideal_step_ns() then equals step_ns().
   Readings(const Player& player, bool has_costs_only)
       : player_(player), has_costs_only_(has_costs_only) {}
 
-  /// Once, first: the times of the whole run, those of the subjects, and what they cost together.
+  /// Call once, before read(). subjects: those of WhatIfOptions::asked. Replays the whole run, sets
+  /// `gain` and, unless has_costs_only, `alone` and `alone_at_mean` of each subject, and replays
+  /// the run without the slowness of all subjects together.
   void read_asked(std::span<Subject> subjects);
-  /// Sets gain and, unless has_costs_only, both readings of `alone`.
+  /// Sets `gain` of each subject and, unless has_costs_only, `alone` and `alone_at_mean`. Call
+  /// after read_asked().
   void read(std::span<Subject> subjects);
 
+  /// By step, in ns: as recorded, and with typical durations.
   const std::vector<double>& steps_ns() const { return steps_ns_; }
   const std::vector<double>& ideal_steps_ns() const { return ideal_steps_ns_; }
+  /// Mean step times in ns: as recorded; with typical durations, at most step_ns(); without any
+  /// slowness.
   double step_ns() const { return step_ns_; }
   double ideal_step_ns() const { return ideal_step_ns_; }
   double best_step_ns() const { return best_step_ns_; }
-  /// Without the slowness of all that was asked for.
+  /// Mean step time in ns without the slowness of all subjects of read_asked().
   double without_asked_ns() const { return without_asked_ns_; }
-  /// The same but for one's; empty where they were one or too many.
+  /// By subject: the same with the slowness of this subject alone. Empty if there are fewer than
+  /// two or more than eight subjects.
   const std::vector<double>& without_others_ns() const { return without_others_ns_; }
 
  private:

@@ -5,7 +5,7 @@
 namespace megascope::whatif {
 namespace {
 
-/// Finds an order of starts and ends in which everything comes behind what it waits for.
+/// Finds an order of starts and ends in which each comes after all that it depends on.
 class Sorter {
  public:
   Sorter(OperationGraph& graph, const NumberLists& waiting)
@@ -29,7 +29,8 @@ class Sorter {
       left_[g] = graph.group_begin[g + 1] - graph.group_begin[g];
   }
 
-  /// visit(operation, is_end), in order. Returns how many waits were cut.
+  /// Calls visit(operation, is_end) for each start and each end, in order. Returns how many
+  /// dependencies were cut.
   template <class Visit>
   std::size_t run(Visit&& visit) {
     for (std::uint32_t i = 0; i < graph_.operations.size(); ++i) {
@@ -55,7 +56,7 @@ class Sorter {
     for (const std::uint32_t group : waiting_.of(operation)) {
       if (--left_[group] == 0) end_members(group, visit);
     }
-    // The group may have been ready before its member came.
+    // The group may have been ready before this member started.
     if (own != kNone && left_[own] == 0 && !has_ended_[operation]) end(operation, visit);
   }
   template <class Visit>
@@ -72,7 +73,8 @@ class Sorter {
     for (const OperationIndex follower : followers_.of(operation)) ready_.push_back(follower);
   }
 
-  /// Of what has started and cannot end, the next in the order of the graph waits no longer.
+  /// Removes the group of the next operation, in the order of the graph, that has started and
+  /// cannot end. Returns false if there is none.
   template <class Visit>
   bool cut_one(Visit& visit) {
     const std::size_t count = graph_.operations.size();
@@ -96,10 +98,10 @@ class Sorter {
   std::size_t next_ = 0;
 };
 
-/// Numbers that are given back and given again.
+/// Allocates slot numbers. Freed numbers are used again.
 class Slots {
  public:
-  /// first: lower ones are others'.
+  /// first: the lowest number; lower ones are reserved.
   explicit Slots(std::uint32_t first) : count_(first) {}
   std::uint32_t take() {
     if (free_.empty()) return count_++;
@@ -115,7 +117,7 @@ class Slots {
   std::vector<std::uint32_t> free_;
 };
 
-/// How often something will still be asked for, and where it is until then.
+/// Remaining uses of a value, and the slot that holds it until then. Slot 0: none yet.
 struct Kept {
   std::uint32_t uses = 0;
   std::uint32_t slot = 0;

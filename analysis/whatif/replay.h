@@ -9,22 +9,26 @@
 
 namespace megascope::whatif {
 
-/// Replays a graph, several times at once with different durations. Everything comes in an order
-/// found once, and what an end or a group is needed for is kept only until the last that needs it:
-/// the state of a replay is as small as what runs at once.
+/// Replays a graph, up to 16 times in one pass, each time with other durations (a *lane* is one of
+/// these replays). The constructor determines an order in which every operation comes after its
+/// dependencies. The end of an operation, and the ready time of a group, occupy a slot until their
+/// last use; slots are reused, so the state stays small. Threads: step_times_ns() may be called
+/// concurrently if `duration_ns` may.
 class Replay {
  public:
-  /// Replays that are made in one go: so many, or fewer.
-  static constexpr std::size_t kLanes = 16;
+  static constexpr std::size_t kLanes = 16;  ///< largest number of lanes
   template <std::size_t Count>
   using LanesOf = std::array<double, Count>;
   using Lanes = LanesOf<kLanes>;
 
-  /// graph: outlives the object. Waits that go round in a circle (clocks that are off, calls that
-  /// miss) are cut, and counted.
+  /// graph: outlives the object, and is not changed after the constructor. Cyclic dependencies
+  /// (caused by wrong clocks or missing calls) are removed from the graph, and counted.
   explicit Replay(OperationGraph& graph);
 
-  /// The time of each step in ns, by lane. duration_ns(operation, lanes): what it takes in each.
+  /// Returns the time of each step in ns, by lane. duration_ns(operation, lanes): writes the
+  /// duration of the operation in each lane, in ns. Cost: one pass over all operations. In a graph
+  /// without separate steps, a step's time is the difference between its latest end and that of the
+  /// previous step.
   template <std::size_t Count = kLanes, class Duration>
   std::vector<LanesOf<Count>> step_times_ns(const Duration& duration_ns) const {
     State<Count> state(*this);
@@ -32,16 +36,18 @@ class Replay {
     if (!graph_.has_separate_steps) make_differences(state.last);
     return std::move(state.last);
   }
+  /// The number of dependencies that were removed.
   std::size_t cut_count() const { return cut_count_; }
 
  private:
   enum class Kind : std::uint32_t { kFirstStart, kStart, kEnd, kGroupEnd };
-  static constexpr std::uint32_t kNothing = 0;     ///< slot of what ends at 0 ns
-  static constexpr std::uint32_t kNobodysEnd = 1;  ///< slot of ends that nothing comes behind
-  /// A start that a group waits for, or an operation's end.
+  static constexpr std::uint32_t
+      kNothing = 0;  ///< slot of operations without a predecessor: time 0
+  static constexpr std::uint32_t kNobodysEnd = 1;  ///< slot of ends that no operation needs
+  /// The start of an operation that a group needs, or the end of an operation.
   struct Event {
     OperationIndex operation = 0;
-    std::uint32_t from = kNothing;  ///< slot of the end before it
+    std::uint32_t from = kNothing;  ///< slot of the end of Operation::before
     std::uint32_t to = 0;           ///< slot of its own end
     std::uint32_t group : 30 = 0;   ///< slot
     std::uint32_t kind : 2 = 0;
@@ -92,7 +98,7 @@ class Replay {
       step[lane] = end[lane] > step[lane] ? end[lane] : step[lane];
   }
 
-  /// A step is as long as the last rank comes later to its end than to that of the step before.
+  /// The time of a step: its latest end minus the latest end of all earlier steps, at least 0.
   template <class Some>
   static void make_differences(std::vector<Some>& last) {
     Some before{};

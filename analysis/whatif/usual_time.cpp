@@ -12,7 +12,7 @@ namespace {
 constexpr double kStandardErrors = 3.0;
 constexpr double kMinNoise = 0.002;  ///< of a duration
 
-/// Of one rank and type.
+/// The operations of one rank and type, in order of step.
 class Cell {
  public:
   Cell(const OperationGraph& graph, std::span<const OperationIndex> operations, double usual_ns)
@@ -43,7 +43,8 @@ class Cell {
     for (const OperationIndex index : some) sum += duration(index);
     return sum / static_cast<double>(some.size());
   }
-  /// Of single operations, relative to their median.
+  /// Scatter of single operations: scaled median absolute deviation / median, at least kMinNoise. 1
+  /// if the median is 0.
   double noise_of_one() const {
     std::vector<double> values;
     for (const OperationIndex index : operations_) values.push_back(duration(index));
@@ -68,7 +69,7 @@ class Cell {
   double usual_ns_;
 };
 
-/// Numbers by their class, those of a class in the order in which they came.
+/// Sorts numbers by class; the order within a class stays.
 template <class ClassOf>
 std::vector<OperationIndex> sorted_by(const std::vector<OperationIndex>& numbers,
                                       std::size_t class_count, const ClassOf& class_of) {
@@ -80,7 +81,7 @@ std::vector<OperationIndex> sorted_by(const std::vector<OperationIndex>& numbers
   return sorted;
 }
 
-/// Operations of known duration by type, rank, step and number.
+/// Operations of known duration, sorted by type, rank, step and number.
 std::vector<OperationIndex> by_cell_and_step(const OperationGraph& graph) {
   std::vector<OperationIndex> order;
   for (OperationIndex i = 0; i < graph.operations.size(); ++i) {

@@ -4,17 +4,19 @@
 
 #include <vector>
 
-/// What operations usually take, and what those that are slow for a reason would have taken.
+/// The typical duration of operations, and their duration without slowness. Pure functions; times
+/// in ns.
 namespace megascope::whatif {
 
-/// By type: of work the mean, of communication the median, over all ranks and steps.
+/// Returns the typical duration in ns by type, over all ranks and steps: the mean for work, the
+/// median for communication. Unknown durations are ignored; 0 for a type that has no others.
 std::vector<float> usual_durations_ns(const OperationGraph& graph);
 
-/// What each operation takes without what makes it slow: never more than it took. A rank's
-/// operations of one type are slow as a whole, or in a step, where their mean lies above the usual
-/// time by more than three standard errors; each is then shorter by that factor. Scatter from one
-/// operation to the next stays: nothing explains it. usual_ns: by type. Unknown durations stay
-/// unknown.
+/// Returns by operation its duration in ns without slowness: never more than its duration.
+/// usual_ns: usual_durations_ns(graph). A rank's operations of one type are slow over the whole
+/// run, or in one step, if their mean there is more than three standard errors above the typical
+/// duration. Each of them is then divided by mean / typical. Scatter between single operations
+/// stays, because no cause explains it. Unknown durations stay kUnknownDuration.
 std::vector<float> durations_without_slowness_ns(const OperationGraph& graph,
                                                  const std::vector<float>& usual_ns);
 

@@ -5,7 +5,7 @@
 namespace megascope::whatif {
 namespace {
 
-/// Below this an MPI library sends without waiting for the receiver.
+/// Up to this size a send is taken as eager: it does not wait for the receiver.
 constexpr std::uint64_t kEagerBytes = 4096;
 
 }  // namespace
@@ -13,7 +13,7 @@ constexpr std::uint64_t kEagerBytes = 4096;
 PieceKey PieceIndex::at(analysis::Track track, std::uint64_t begin_ns) const {
   const auto& entries = by_track_[track];
   if (entries.empty() || entries.back().begin_ns < begin_ns)
-    return kNoPiece;  // most of what is not replayed
+    return kNoPiece;  // the usual case for calls that are not replayed
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), begin_ns,
       [](const Entry& entry, std::uint64_t wanted) { return entry.begin_ns < wanted; });
@@ -32,7 +32,7 @@ void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send,
   needs.push_back({received, sent});
   needs.push_back({received, posted});
   if (send_end == kNoPiece) return;
-  // A send that took more time before its receive was posted than behind that has waited for it.
+  // The send waited for its receive if most of its time lies before the receive was posted.
   const bool is_late = receive.start_ns > send.enter_ns && receive.start_ns < send.leave_ns &&
                        receive.start_ns - send.enter_ns > send.leave_ns - receive.start_ns &&
                        send.bytes > kEagerBytes;
@@ -41,7 +41,8 @@ void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send,
   needs.push_back({send_end, sent});
 }
 
-/// Members need the root, and the root the members, as far as they did not leave before.
+/// Each member needs the root, and the root needs each member, unless the waiting call returned
+/// before the other one began.
 void WaitSink::add_rooted(Task& task, const analysis::Collective& collective,
                           const Meeting& meeting) {
   const auto add = [&](std::size_t waiting, std::size_t needed) {
@@ -67,7 +68,8 @@ void WaitSink::add_collective(std::size_t task, const analysis::Collective& coll
   std::uint64_t latest_ns = 0;
   for (const analysis::CollectiveEnd& member : collective.members) {
     const PieceKey start = index_.at(member.track, member.start_ns);
-    if (start == kNoPiece) return;  // begun before what is replayed: when it could end is not known
+    if (start == kNoPiece)
+      return;  // it began before the replayed steps: when it could end is unknown
     meeting.starts.push_back(start);
     meeting.ends.push_back(index_.at(member.track, member.enter_ns));
     latest_ns = std::max(latest_ns, member.start_ns);

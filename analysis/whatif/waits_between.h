@@ -9,22 +9,25 @@
 
 namespace megascope::whatif {
 
-/// A piece by its process's index and its number there; of regions, which are numbered through, the
-/// process is 0.
+/// Identifies a piece: process index in the upper 32 bits, number of the piece in the process in
+/// the lower. In runs of regions, pieces are numbered across all processes and the process index is
+/// 0.
 using PieceKey = std::uint64_t;
 inline constexpr PieceKey kNoPiece = ~PieceKey{0};
 inline constexpr PieceKey piece_key(std::size_t process_index, std::size_t number) {
   return std::uint64_t{process_index} << 32 | number;
 }
 
-/// From keys to operations, which lie process by process.
+/// Converts piece keys to indices of operations. The operations of a process are contiguous;
+/// processes are added in order of index.
 class PieceNumbers {
  public:
-  /// The next process has so many pieces.
+  /// Adds the next process, which has `count` pieces.
   void add_process(std::size_t count) {
     first_.push_back(first_.back() + static_cast<OperationIndex>(count));
   }
-  /// kNone: of a piece that was dropped.
+  /// Returns the operation of a piece; kNone if the piece was dropped. The process of `key` has
+  /// been added.
   OperationIndex of(PieceKey key) const {
     const auto process = static_cast<std::size_t>(key >> 32);
     const auto index = first_[process] + static_cast<OperationIndex>(key);
@@ -35,15 +38,17 @@ class PieceNumbers {
   std::vector<OperationIndex> first_ = {0};
 };
 
-/// Finds the communication that begins at a moment on a track.
+/// Finds the communication piece that begins at a given time on a given track.
 class PieceIndex {
  public:
   explicit PieceIndex(std::size_t track_count) : by_track_(track_count) {}
-  /// Of one track in order of begin. Threads may add to different tracks at once.
+  /// Adds a piece. Pieces of one track are added in ascending order of begin, by one thread at a
+  /// time; different tracks concurrently.
   void add(analysis::Track track, std::uint64_t begin_ns, PieceKey piece) {
     by_track_[track].push_back({begin_ns, piece});
   }
-  /// kNoPiece where there is none.
+  /// Returns the piece that begins exactly at begin_ns; kNoPiece if there is none. Logarithmic in
+  /// the pieces of the track.
   PieceKey at(analysis::Track track, std::uint64_t begin_ns) const;
 
  private:
@@ -54,12 +59,14 @@ class PieceIndex {
   std::vector<std::vector<Entry>> by_track_;
 };
 
-/// What pieces wait for, as matching tells: for its end a piece needs the start of others.
+/// Collects the dependencies between pieces while a run is matched: which starts must have happened
+/// before a piece can end.
 class WaitSink final : public analysis::MatchSink {
  public:
-  /// index: outlives the object; holds the pieces of calls before what they say is matched.
-  /// is_synchronous: a send ends with its receive, as transfers between devices do; else only where
-  /// it is seen to have waited.
+  /// index: outlives the object. It holds the pieces of all calls of a match before the match is
+  /// delivered. is_synchronous: every send ends with its receive, and all members of every
+  /// collective wait for each other, as in transfers between GPUs. false: calls of an MPI program,
+  /// which wait only where their times show it.
   WaitSink(const PieceIndex& index, bool is_synchronous)
       : index_(index), is_synchronous_(is_synchronous) {}
 
@@ -70,19 +77,21 @@ class WaitSink final : public analysis::MatchSink {
   void add_collective(std::size_t task, const analysis::Collective& collective) override;
   void end_window() override {}
 
-  /// A piece's end needs another's start.
+  /// The end of `piece` needs the start of `of`.
   struct Need {
     PieceKey piece = 0;
     PieceKey of = 0;
     auto operator<=>(const Need&) const = default;
   };
-  /// A collective all members of which waited for all: pieces that began it, and those that ended
-  /// with it.
+  /// A collective in which each member waited for all others.
   struct Meeting {
-    std::vector<PieceKey> starts;
+    std::vector<PieceKey> starts;  ///< pieces of the calls that began it, by member
+    /// Pieces of the calls that completed it, by member; kNoPiece: not replayed.
     std::vector<PieceKey> ends;
   };
-  /// Ascending, each once.
+  /// These functions return all dependencies of the pass and take them out of the object; call each
+  /// once, after the pass. Needs: ascending, without duplicates. Meetings: in ascending order of
+  /// `starts`. The result does not depend on the number of threads.
   std::vector<Need> take_needs();
   std::vector<Meeting> take_meetings();
 

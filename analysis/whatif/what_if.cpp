@@ -49,10 +49,10 @@ void add_operations(const OperationGraph& graph, const Player& player, std::size
   }
 }
 
-/// The groups of one dimension, by name: whose each rank is.
+/// The groups of one dimension: their names, and the group of each rank.
 struct Dimension {
   std::vector<std::string> names;
-  std::vector<std::size_t> group_of;  ///< by rank; 0: of none
+  std::vector<std::size_t> group_of;  ///< by rank: index in names; 0: in no group
 };
 
 std::map<std::string, Dimension> dimensions_of(
@@ -85,7 +85,7 @@ void add_groups(const OperationGraph& graph, const Player& player,
       const bool is_all = std::find(subject.ranks.begin(), subject.ranks.end(), false) ==
                           subject.ranks.end();
       if (group != 0 && !is_all)
-        subjects.push_back(std::move(subject));  // neither of none nor the whole job
+        subjects.push_back(std::move(subject));  // neither ranks without a group nor the whole job
     }
   }
 }
@@ -113,7 +113,7 @@ void add_asked(const OperationGraph& graph, const std::vector<Asked>& asked,
   }
 }
 
-/// By step of the graph.
+/// By step of the graph: true if `asked` names it.
 std::vector<bool> steps_of(const OperationGraph& graph, const Asked& asked) {
   std::vector<bool> steps;
   for (const std::int64_t step : graph.step_numbers)
@@ -121,7 +121,7 @@ std::vector<bool> steps_of(const OperationGraph& graph, const Asked& asked) {
   return steps;
 }
 
-/// A rank that was asked for by itself is slow itself.
+/// Returns the ranks that are the only rank of an entry of `asked`: they are slow themselves.
 std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<Asked>& asked) {
   std::vector<bool> blamed(graph.world_ranks.size(), false);
   for (const Asked& one : asked) {
@@ -132,8 +132,8 @@ std::vector<bool> blamed_ranks(const OperationGraph& graph, const std::vector<As
   return blamed;
 }
 
-/// What all that was asked for costs together is split over it, by the mean of what each costs with
-/// the others there and without.
+/// Splits the cost of all entries of `asked` together among them, in proportion to the mean of what
+/// each costs with the others present and with the others removed.
 void split_loss(const Readings& readings, WhatIf& result) {
   if (result.asked.empty() || result.step_ns <= 0.0) return;
   const double none_ns = readings.without_asked_ns();
@@ -151,7 +151,7 @@ void split_loss(const Readings& readings, WhatIf& result) {
     result.asked[i].cost = sum > 0.0 ? result.loss.explained * weights[i] / sum : 0.0;
 }
 
-/// Of the whole run.
+/// Sets the times of the whole run.
 void set_times(const OperationGraph& graph, const Readings& readings, WhatIf& result) {
   result.steps = graph.step_numbers;
   result.step_ns = readings.step_ns();

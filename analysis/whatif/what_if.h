@@ -11,74 +11,87 @@
 #include <utility>
 #include <vector>
 
-/// How much faster a run would have been, had something taken its usual time. docs/what_if.md has
-/// the definition.
+/// How much faster a run would have been with typical durations. docs/what_if.md has the
+/// definitions. Below, T is the mean step time of the replay with recorded durations.
 namespace megascope::whatif {
 
-/// What is replayed with usual durations, or all but it.
+/// A part of the run, and the effect of its slowness on the step time.
 struct Scenario {
+  /// kGroup: the ranks of a parallel group. kOperation: all operations of one name. kAsked: an
+  /// entry of WhatIfOptions::asked; its name is empty.
   enum class Kind : std::uint8_t { kRank, kGroup, kOperation, kAsked };
   Kind kind = Kind::kRank;
-  std::string name;  ///< "rank 7", "dp 0", "forward-compute"
-  double
-      gain = 1.0;  ///< T / T without its slowness: "the run would have been so many times as fast"
-  double alone = 1.0;  ///< T where nothing but it is slow / T where nothing is
-  double
-      alone_at_mean = 1.0;  ///< T where it is as it was and all else usual / T where all is usual
-  double cost = 0.0;  ///< of those asked for: its share of what they cost together, of the run
+  std::string name;            ///< "rank 7", "dp 0", "forward-compute"
+  double gain = 1.0;           ///< T / T without the slowness of this part: the speed-up of the run
+  double alone = 1.0;          ///< T with only the slowness of this part / T without any slowness
+  double alone_at_mean = 1.0;  ///< T with recorded durations for this part and typical ones
+                               ///< elsewhere / T with typical durations everywhere
+  double cost = 0.0;  ///< kAsked: this part's share of Loss::explained, as a fraction of the run's
+                      ///< time
 };
 
-/// Something that may be slow: ranks, or what is sent between pairs of ranks. World ranks.
+/// Something that may be slow: ranks, or transfers between pairs of ranks. Ranks are world ranks.
 struct Asked {
   std::vector<std::int32_t> ranks;  ///< ascending
   std::vector<std::pair<std::int32_t, std::int32_t>> links =
-      {};               ///< if any, only transfers between these, in either direction
-  double factor = 1.0;  ///< their work takes so many times as long as it should; 1: operations of
-                        ///< the same type tell
-  std::vector<std::int64_t> steps = {};  ///< in these, the program's numbers, ascending
+      {};  ///< pairs of ranks, for transfers in either direction; if there are any, `ranks` is
+           ///< ignored
+  double factor = 1.0;  ///< Their work takes so many times as long as it should. 1: the slowness
+                        ///< follows from the comparison by type alone.
+  std::vector<std::int64_t> steps =
+      {};  ///< the steps to which `factor` applies: application's numbers, ascending
 };
 
-/// What was lost, as shares of the run.
+/// Time lost by slowness, as fractions (0 to 1) of the run's time.
 struct Loss {
-  double total = 0.0;      ///< had nothing been slow: what `gain` of everything comes to
-  double explained = 0.0;  ///< of the run: by all that was asked for together
+  double total = 0.0;      ///< 1 - T without any slowness / T
+  double explained = 0.0;  ///< 1 - T without the slowness of all entries of `asked` / T
 };
 
+/// Result of what_if(). Times in ns.
 struct WhatIf {
-  double slowdown = 1.0;  ///< mean T / mean T where all is usual, at least 1; 1 where nothing was
+  double slowdown = 1.0;  ///< T / T with typical durations everywhere, at least 1; 1 if nothing was
                           ///< replayed
-  double step_ns = 0.0;   ///< mean T: a step without launch gaps
-  double ideal_step_ns = 0.0;  ///< where all is usual; at most step_ns
-  double best_step_ns = 0.0;   ///< where nothing is slow
+  double step_ns = 0.0;   ///< T: mean step time of the replay, without gaps between dependent
+                          ///< operations
+  double ideal_step_ns = 0.0;  ///< T with typical durations everywhere; at most step_ns
+  double best_step_ns = 0.0;   ///< T without any slowness
   Loss loss;
-  std::vector<std::int64_t> steps;  ///< replayed, the program's numbers
-  std::vector<double> step_slowdowns;
-  std::vector<Scenario> scenarios;  ///< the largest gain first
-  std::vector<Scenario> asked;      ///< in the order of WhatIfOptions::asked
-  std::vector<std::string> limitations;
+  std::vector<std::int64_t> steps;       ///< the replayed steps: application's numbers
+  std::vector<double> step_slowdowns;    ///< by step: time / time with typical durations
+  std::vector<Scenario> scenarios;       ///< in descending order of gain
+  std::vector<Scenario> asked;           ///< in the order of WhatIfOptions::asked
+  std::vector<std::string> limitations;  ///< sentences: what was not replayed, and why
 
+  /// Returns whether anything was replayed.
   bool is_there() const { return !steps.empty(); }
 };
 
 struct WhatIfOptions {
   GraphOptions graph;
-  std::size_t max_scenarios = 24;  ///< of each kind: those that are furthest beyond the usual; 0:
-                                   ///< only those asked for
-  std::vector<Asked> asked = {};   ///< replayed besides
-  bool has_costs_only = false;  ///< of those asked for gain and cost, and the loss; neither what is
-                                ///< usual nor what something costs alone
+  /// Scenarios of each kind (ranks, groups of a dimension, operations): those with the most time
+  /// beyond the duration without slowness. 0: only `asked`.
+  std::size_t max_scenarios = 24;
+  std::vector<Asked> asked = {};  ///< parts to replay in addition
+  /// Only Loss, and `gain` and `cost` of scenarios. Omits the replays with typical durations and
+  /// those for Scenario::alone: slowdown and step_slowdowns are then 1.
+  bool has_costs_only = false;
 };
 
-/// source's processes may say their place in parallel groups (ProcessInfo::parallel).
+/// Replays a run and returns the effect of slow parts. Builds the graph, so it reads the records
+/// twice. Groups are taken from the processes' coordinates in parallel groups
+/// (ProcessInfo::parallel), if there are any. Throws what the source throws. If nothing can be
+/// replayed, is_there() is false and `limitations` states the reason.
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables,
                const WhatIfOptions& options = {});
-/// The same of a graph that was built of the source.
+/// The same for a graph that was built from `source`. Does not read calls.
 WhatIf what_if(const PreparedGraph& prepared, const RecordSource& source,
                const WhatIfOptions& options = {});
-/// The same of a graph. groups: by rank of the graph, the names of those that it belongs to ("dp
-/// 0").
+/// The same for a graph with given groups. groups: by index in world_ranks, the names of the groups
+/// that the rank belongs to, as "dimension index" ("dp 0").
 WhatIf what_if(const PreparedGraph& prepared, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options = {});
+/// The same; prepares the graph first, which removes its cyclic dependencies.
 WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options = {});
 

@@ -11,7 +11,8 @@
 namespace megascope::answer {
 namespace {
 
-/// A rank that neither has a core nor waits for one is blocked.
+/// Sets the time in which each rank was blocked: neither on a core nor waiting for one. Ranks
+/// without CPU times keep "not known".
 void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
   for (advice::RankFacts& rank : facts.ranks) {
     const auto found = std::ranges::find(view.cpu, rank.world_rank, &cpu::RankCpu::world_rank);

@@ -13,14 +13,18 @@ namespace megascope::answer {
 
 struct AnswerView;
 
-/// Known problems of MPI programs that a run shows (docs/advice.md).
+/// The known problems of MPI programs that a run shows (docs/advice.md).
 struct Advice {
-  std::vector<advice::Finding>
-      findings;                    ///< the largest share first; comm and function in MatchTables
-  std::vector<std::string> sites;  ///< by Finding::site
+  /// In descending order of share; Finding::comm and Finding::function are indices in the
+  /// MatchTables of the run.
+  std::vector<advice::Finding> findings;
+  std::vector<std::string> sites;  ///< call sites, by Finding::site: "solve (heat.c:42)"
 };
 
-/// view: with waits and CPU times. gather: of the same pass.
+/// Applies the rules of analysis/advice to a matched run, and adds the annotated region to each
+/// finding that lies mostly in one. view: `waits` and, if the kernel reported them, `cpu` are set.
+/// gather: collected in the pass whose waits `view` has; its facts are taken out. Reads records of
+/// regions if the run has annotated regions.
 Advice make_advice(const AnswerView& view, advice::Gather& gather);
 
 }  // namespace megascope::answer

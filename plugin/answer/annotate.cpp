@@ -16,15 +16,15 @@ using detect::StepTimes;
 constexpr std::uint64_t kMinWaitNs = 1'000;
 constexpr std::size_t kMaxRootCauses = 64;
 
-/// How many steps came before the one with the program's number.
+/// Returns the index of the step with this application's number.
 std::size_t step_index_of(const AnswerView& view, std::int32_t number) {
   if (view.step_numbers.empty()) return static_cast<std::size_t>(number);
   return static_cast<std::size_t>(std::ranges::find(view.step_numbers, number) -
                                   view.step_numbers.begin());
 }
 
-/// From the first to the last step of a root cause; where steps cannot be told in time, that of the
-/// evidence.
+/// Returns the time from the first to the last step of a root cause; if the times of its steps are
+/// not known, that of the evidence.
 std::pair<std::uint64_t, std::uint64_t> time_of(const AnswerView& view,
                                                 const RootCause& root_cause) {
   const auto& ranks = view.source.world_ranks();
@@ -97,7 +97,7 @@ void add_waits(const Answer& answer, Annotations& annotations) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() &&
-                                    all[i + 1].enter_ns < end_ns;  // a callback that waits
+                                    all[i + 1].enter_ns < end_ns;  // a callback that waits, too
       if (all[i].wait_ns < kMinWaitNs || has_other_inside) continue;
       waits.push_back({.begin_ns = all[i].enter_ns,
                        .end_ns = end_ns,

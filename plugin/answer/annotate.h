@@ -5,9 +5,13 @@
 
 namespace megascope::answer {
 
-/// Returns the annotations that exports add to a timeline, in the times of answer.in_order(): each
-/// root cause from its first to its last step, its example step (detect::Evidence), and all waits
-/// of a microsecond or longer.
+/// Returns the annotations that exports add to a timeline. Times are those of the run as
+/// Answer::in_order() describes them.
+/// - At most 64 root causes: each from its first to its last step on the ranks concerned; if the
+/// times of these steps are not known, over the example step.
+/// - For each of them its example step (detect::Evidence) on one rank: the operation with its
+/// observed and expected time.
+/// - All waits of 1 µs or longer, except those that contain another wait.
 Annotations annotations_of(const Answer& answer);
 
 }  // namespace megascope::answer

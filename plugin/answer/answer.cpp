@@ -26,8 +26,8 @@ std::vector<double> measured_errors_ns(const RecordSource& run, const RunTime& t
 
 namespace {
 
-/// How far each rank's clock may be off, by what was measured, or else by what the program's own
-/// messages say; empty when neither is known of some clock.
+/// Returns the error bound of each rank's clock in ns, ascending: the measured one, or else the one
+/// inferred from the program's messages. Empty if neither is known for some clock.
 std::vector<double> clock_errors(std::vector<double> measured_ns,
                                  const analysis::Anchors& anchors) {
   for (std::size_t i = 0; i < measured_ns.size(); ++i) {
@@ -40,8 +40,6 @@ std::vector<double> clock_errors(std::vector<double> measured_ns,
 
 }  // namespace
 
-/// Ranks whose traces are of another run than the first one's. Standalone ranks each have a
-/// synthetic run name.
 std::vector<std::int32_t> ranks_of_other_runs(const RecordSource& run) {
   const std::string* id = nullptr;
   std::vector<std::int32_t> found;
@@ -75,7 +73,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
                                            options.jobs);
   shown_.emplace(recorded_, causality_);
   corrected_.emplace(run_, causality_);
-  if (causality_.violations_before != 0) {  // all again in possible times
+  if (causality_.violations_before != 0) {  // repeat the analyses in corrected times
     clock_errors_ns_ = view_.clock_errors_ns = clock_errors(measured_errors_ns(run, time),
                                                             causality_.anchors);
     note_clock_errors();
@@ -96,7 +94,8 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
   drop_advice_on_stages();
 }
 
-/// Where clocks were never compared, nothing can be said of the time between two ranks.
+/// If some clock was never compared, times of different ranks are not comparable: the limit becomes
+/// infinite in effect.
 void Answer::note_clock_errors() {
   constexpr double kMinNs = detect::Options{}.clock_error_ns;
   judge_.clock_error_ns = clock_errors_ns_.empty() ? kNoIdeaNs
@@ -112,7 +111,8 @@ analysis::Matching Answer::match(const RecordSource& source, Sink& sink) {
   return analysis::match_run(source, tables_, both, options_.jobs);
 }
 
-/// Who is slow, then who waits for whom; steps that are replayed are known by then.
+/// First finds the root causes, then matches. The graph for replays is collected in the matching
+/// pass, so the steps to replay must be known before it.
 void Answer::read(const RecordSource& source) {
   if (view_.has_operations) {
     analysis::BothSinks checked(states_, check_);
@@ -135,7 +135,8 @@ void Answer::read(const RecordSource& source) {
   matching_ = match(source, both);
 }
 
-/// Groups that contradict the communication are not the program's: those that it shows are taken.
+/// If the specified groups contradict the communication, ignores them and judges again with
+/// inferred groups.
 void Answer::drop_wrong_groups() {
   std::string problem = check_.contradiction();
   if (problem.empty()) return;
@@ -145,7 +146,7 @@ void Answer::drop_wrong_groups() {
   if (!view_.has_operations) judge_calls(run_);
 }
 
-/// A rank that is slow by itself is told with its place in the parallel groups.
+/// Adds the coordinates in the parallel groups to root causes of a single rank.
 void Answer::add_grid_coordinates() {
   for (detect::RootCause& root_cause : detection_.root_causes) {
     std::erase(root_cause.hosts, "");
@@ -157,7 +158,7 @@ void Answer::add_grid_coordinates() {
   }
 }
 
-/// Every machine disturbs ranks a little now and then.
+/// Drops root causes of negligible cost: every machine disturbs ranks a little now and then.
 void Answer::drop_negligible() {
   constexpr double kMinListedCost = 0.001;
   const std::size_t before = detection_.root_causes.size();
@@ -172,8 +173,8 @@ void Answer::drop_negligible() {
                                    " that cost less than 0.1 % of the run are not told.");
 }
 
-/// What a stage of a pipeline has more to do is told by the verdict: layers are moved, no data are
-/// divided. Stages that were inferred may be ranks of any program.
+/// Drops advice on uneven work if the verdict names a pipeline stage: its remedy is to move layers,
+/// not to divide data. Only for specified stages; inferred ones may be ranks of any program.
 void Answer::drop_advice_on_stages() {
   const bool has_stage = std::ranges::any_of(
       detection_.root_causes, [](const detect::RootCause& root_cause) {
@@ -185,7 +186,7 @@ void Answer::drop_advice_on_stages() {
                   [](const advice::Finding& finding) { return finding.rule == "rank_imbalance"; });
 }
 
-/// By the steps that the program tells, else by found ones.
+/// Finds root causes by annotated steps, or else by inferred ones.
 void Answer::judge_calls(const RecordSource& source) {
   const bool is_first = &source == &run_;
   reported_ = is_first ? synced_.annotated() : detect::annotated_steps(source);
@@ -203,14 +204,14 @@ void Answer::judge_calls(const RecordSource& source) {
   make_one_claim_each(detection_.root_causes);
   detection_.limitations.insert(detection_.limitations.end(), reported_.limitations.begin(),
                                 reported_.limitations.end());
-  // Where the program begins to count anew, its numbers tell no step from another.
+  // If the application's step numbers do not increase, they do not identify steps.
   if (reported_.is_there() && std::ranges::is_sorted(reported_.numbers, std::less_equal<>()))
     number_steps(reported_.numbers);
 }
 
 void Answer::judge_operations() {
   regions_.emplace(run_, tables_, groups_.indices,
-                   judge_);  // how long a rank takes is told by its own clock
+                   judge_);  // durations are measured with the rank's own clock
   detection_ = regions_->detect();
   drop_inferred_groups();
   make_one_claim_each(detection_.root_causes);
@@ -219,7 +220,8 @@ void Answer::judge_operations() {
   if (!detection_.root_causes.empty()) confirm();
 }
 
-/// Groups that were inferred have no names: stages unless "pp" was specified, replicas unless "dp".
+/// Removes the names of inferred groups: stages unless "pp" was specified, replicas unless "dp"
+/// was.
 void Answer::drop_inferred_groups() {
   const bool has_stages = groups_.indices.contains("pp");
   const bool has_replicas = groups_.indices.contains("dp");
@@ -232,7 +234,8 @@ void Answer::drop_inferred_groups() {
   }
 }
 
-/// For how much of the run others waited for a rank, all of them together, at most.
+/// Returns the fraction of the run for which other ranks waited for this rank, summed over them; at
+/// most 1.
 double Answer::caused_fraction(std::int32_t world_rank) const {
   const auto rank = std::ranges::find(waits_.ranks, world_rank, &analysis::RankWaits::world_rank);
   return rank == waits_.ranks.end() || rank->wall_ns == 0
@@ -240,14 +243,15 @@ double Answer::caused_fraction(std::int32_t world_rank) const {
              : std::min(1.0, rank->caused_ns / static_cast<double>(rank->wall_ns));
 }
 
-/// What the replay does not confirm is not reported: without it the run would not have been faster.
+/// Replays the root causes, sets their costs and drops those that the replay does not confirm,
+/// because the run would not have been faster without them. These become AnswerView::minor.
 void Answer::confirm() {
-  constexpr double kMinCost = 0.005;  // of the run
-  constexpr double kSureCost = 0.02;  // of what others hide now
+  constexpr double kMinCost = 0.005;  // fraction of the run
+  constexpr double kSureCost = 0.02;  // the same for causes that other causes hide
   if (!is_whole_replayed_) return;
   const whatif::WhatIf what_if = play(0);
   if (!what_if.is_there()) return;
-  if (!view_.has_operations && !what_if.limitations.empty()) return;  // waits were cut
+  if (!view_.has_operations && !what_if.limitations.empty()) return;  // cyclic waits were cut
   std::vector<detect::RootCause> kept;
   for (std::size_t i = 0; i < detection_.root_causes.size(); ++i) {
     detect::RootCause& root_cause = detection_.root_causes[i];
@@ -261,7 +265,8 @@ void Answer::confirm() {
   }
   const bool are_all_kept = kept.size() == detection_.root_causes.size();
   detection_.root_causes = std::move(kept);
-  if (!are_all_kept && !detection_.root_causes.empty()) {  // the loss is split over fewer
+  if (!are_all_kept &&
+      !detection_.root_causes.empty()) {  // the loss is now split among fewer causes
     const whatif::WhatIf again = play(0);
     for (std::size_t i = 0; i < detection_.root_causes.size(); ++i)
       detection_.root_causes[i].cost_fraction = again.asked[i].cost;
@@ -272,8 +277,8 @@ void Answer::confirm() {
 
 namespace {
 
-/// What is slow should be as fast as its peers. Work that is uneven is only shared out otherwise:
-/// as much as the mean is left.
+/// Returns what to replay for a root cause: its work becomes as fast as that of its peers. Uneven
+/// work cannot disappear, so it is only reduced to the mean.
 whatif::Asked asked_for(const detect::RootCause& root_cause) {
   whatif::Asked asked{root_cause.ranks, root_cause.links};
   if (!root_cause.links.empty()) return asked;
@@ -292,7 +297,7 @@ whatif::WhatIf Answer::replay() {
   return what_if;
 }
 
-/// Besides the root causes, so many scenarios of each kind.
+/// Replays the root causes and, in addition, up to max_scenarios scenarios of each kind.
 whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   whatif::WhatIfOptions options;
   options.max_scenarios = max_scenarios;
@@ -320,22 +325,23 @@ whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   }
   const RecordSource& source = corrected_->source();
   const std::vector<std::vector<std::string>> no_groups(source.world_ranks().size());
-  whatif::WhatIf what_if = groups_.indices.empty()  // none, or ignored
+  whatif::WhatIf what_if = groups_.indices.empty()  // no groups, or ignored ones
                                ? whatif::what_if(*prepared_, no_groups, options)
                                : whatif::what_if(*prepared_, source, options);
   add_blocked_in_mpi(what_if);
   return what_if;
 }
 
-/// What is blocked in calls costs more than the replay shows. Its gains are those of its cost then.
+/// A cause that is blocked in MPI calls costs more than the replay shows.
 void raise_gain_to_cost(whatif::Scenario& scenario) {
   constexpr double kMaxCost = 0.999;
   scenario.gain = std::max(scenario.gain, 1.0 / (1.0 - std::min(scenario.cost, kMaxCost)));
   scenario.alone = std::max(scenario.alone, scenario.gain);
 }
 
-/// The replay knows when calls end, not why: who is blocked in them costs at most that, what others
-/// waited for it, and what is not explained.
+/// Adds the cost of ranks that are blocked in MPI calls. The replay contains when calls end, but
+/// not why. The cost is at most the blocked time, at most what others waited for the rank, and at
+/// most the replayed cost plus the unexplained loss.
 void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
   for (std::size_t i = 0; i < what_if.asked.size() && i < detection_.root_causes.size(); ++i) {
     const detect::RootCause& root_cause = detection_.root_causes[i];
@@ -350,7 +356,7 @@ void Answer::add_blocked_in_mpi(whatif::WhatIf& what_if) const {
   }
 }
 
-/// From steps as they are counted to the program's own numbers.
+/// Converts step indices to the application's step numbers.
 void Answer::number_steps(const std::vector<std::int64_t>& numbers) {
   view_.step_numbers = numbers;
   const auto number = [&numbers](std::int32_t& step) {

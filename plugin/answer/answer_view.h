@@ -13,10 +13,11 @@
 #include <string>
 #include <vector>
 
-/// The results of the analysis, and their wording, which the command, the verdict at the end of a
-/// run and exports share. Ranks are world ranks.
+/// The results of the analyses of a run, and their texts. The command, the verdict at the end of a
+/// run and exports use the same texts. Ranks are world ranks.
 namespace megascope::answer {
 
+/// The results of Answer. References are valid as long as the Answer.
 struct AnswerView {
   const RecordSource& source;
   const analysis::MatchTables& tables;
@@ -24,24 +25,31 @@ struct AnswerView {
   const analysis::WaitAnalysis& waits;
   const analysis::Causality& causality;
   const detect::Detection& detection;
-  std::vector<double> clock_errors_ns = {};  ///< ascending: bound of each rank's, before the
-                                             ///< causality pass; empty: of some it is not known
-  bool has_operations = false;  ///< regions of another tool's timeline, no MPI calls: waits are
-                                ///< seldom seen in them
-  bool are_steps_annotated = false;    ///< by the program or the timeline; else inferred from calls
-                                       ///< that come back
-  std::vector<cpu::RankCpu> cpu = {};  ///< by index in world_ranks(); divided between outside and
-                                       ///< inside of MPI only where there are root causes
-  std::vector<SharedCores> shared_cores = {};
-  Advice advice = {};  ///< empty unless asked for
+  /// Error bounds of the ranks' clocks in ns, ascending: measured, or inferred from messages.
+  /// Empty: not known for some rank.
+  std::vector<double> clock_errors_ns = {};
+  bool has_operations = false;  ///< true: a run of regions, without MPI calls; few waits are
+                                ///< visible in it
+  /// true: steps are annotated by the program or the timeline. false: inferred from recurring
+  /// calls.
+  bool are_steps_annotated = false;
+  /// By index in world_ranks(). The division into inside and outside of MPI is known only if
+  /// explain_by_cpu_times() read the calls.
+  std::vector<cpu::RankCpu> cpu = {};
+  std::vector<SharedCores> shared_cores = {};  ///< sets of ranks that share cores
+  Advice advice = {};                          ///< empty unless Answer::Options::has_advice
   std::vector<std::int64_t> step_numbers =
-      {};  ///< the program's own, ascending; empty: steps were found, and count from 0
+      {};  ///< application's step numbers, by step; empty: steps are numbered from 0
 
-  std::vector<detect::RootCause> minor = {};  ///< found, but by the replay of next to no cost
+  /// Root causes that the replay did not confirm: they cost less than 0.5 % of the run (2 % if
+  /// other causes hide them).
+  std::vector<detect::RootCause> minor = {};
 
+  /// The host of a rank.
   const std::string& host(std::int32_t world_rank) const {
     return source.process(world_rank).info.host;
   }
+  /// The name of the MPI function with this index in tables.functions.
   std::string function(std::uint32_t index) const {
     return std::string(tables.functions.function(index).name);
   }

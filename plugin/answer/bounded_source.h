@@ -16,7 +16,7 @@ struct TimeIsUp : std::exception {};
 /// A run whose streams throw TimeIsUp after a deadline. whole: outlives the object.
 class BoundedSource final : public RecordSource {
  public:
-  /// until_ns: of clock::monotonic_ns().
+  /// until_ns: deadline in the time of clock::monotonic_ns()
   BoundedSource(const RecordSource& whole, std::uint64_t until_ns)
       : whole_(whole), until_ns_(until_ns) {}
 

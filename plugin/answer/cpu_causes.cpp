@@ -31,15 +31,15 @@ cpu::CpuSums all_of(const cpu::RankCpu& rank) {
   return all;
 }
 
-/// Was it blocked, in MPI or outside, or without a core for so long that calls have to be read
-/// again to tell where?
+/// Returns whether the rank was without a core (blocked or waiting for one) for so long that its
+/// calls must be read again to see where.
 bool stood_still(const cpu::RankCpu& rank) {
   const cpu::CpuSums all = all_of(rank);
   return rank.has_wait && all.wall_ns - all.cpu_ns >= kStoodStill * all.wall_ns;
 }
 
-/// Of the time of these ranks the part in which they waited for a core; < 0: not known of all of
-/// them.
+/// Returns the fraction of these ranks' time in which they waited for a core; < 0: not known for
+/// all of them.
 double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ranks) {
   cpu::CpuSums sums;
   for (const cpu::RankCpu& rank : view.cpu) {

@@ -9,14 +9,20 @@
 
 namespace megascope::answer {
 
-/// Which ranks share cores and what their CPU times are, for the view; root causes that were only
-/// kept waiting for a core are renamed (cpu::name_preempted), and what the whole run shows is added
-/// (cpu::judge_whole_run). Calls are read again only where readings leave something to explain:
-/// root causes, no steps, ranks that stood still. Before the steps of root causes are renumbered.
+/// Explains root causes by the CPU times that the kernel reported. Call it after detect(), before
+/// step indices in `detection` are converted to the application's numbers. Reads the calls of
+/// `source` again only if something is left to explain: there are root causes, no ranks were
+/// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
+/// the caller's. It does two things:
+/// - Sets view.shared_cores and view.cpu.
+/// - Renames root causes that only waited for a core (cpu::name_preempted), and adds what CPU times
+/// of the whole run show (cpu::judge_whole_run).
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
                           detect::Detection& detection);
 
-/// "4 ranks share 2 cores on node n1; they waited 12 % of their time for one.": a sentence each.
+/// Returns a sentence for each set of ranks that shares cores, at most four and one with the number
+/// of the others: "4 ranks share 2 cores on node n1 (ranks 0-3); they waited 12 % of their time for
+/// one."
 std::vector<std::string> shared_cores_sentences(const AnswerView& view);
 
 /// Returns whether the report shows CPU times: a rank waited for a core for 1 % of its time, or

@@ -51,8 +51,8 @@ std::string end_text(const HangReport& report, const OpenEnd& end) {
                      location_text(report, end));
 }
 
-/// The places of the ranks, that whose records stop first first; "ranks 0-3 in MPI_Recv …" where
-/// only some fit.
+/// Returns where the ranks' records stop, the earliest first: "rank 0 in MPI_Recv, entered at 3 s;
+/// and 2 more". Names at most four ranks.
 std::string locations_text(const HangReport& report, const OpenEnds& ends) {
   std::vector<OpenEnd> sorted = ends.ranks;
   std::ranges::stable_sort(sorted, {}, &OpenEnd::at_ns);
@@ -65,7 +65,7 @@ std::string locations_text(const HangReport& report, const OpenEnds& ends) {
   return joined(parts, "; ");
 }
 
-/// Who waited for the ranks that ended first.
+/// Returns a sentence: which ranks waited for the ranks that ended first.
 std::string awaiting_text(const OpenEnds& ends) {
   std::vector<std::int32_t> others;
   std::ranges::set_difference(ranks_of(ends), ends.first, std::back_inserter(others));

@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <string>
 
-/// Text on ranks whose records have no end, for all commands.
+/// Texts on ranks whose records do not end with MPI_Finalize, for all commands.
 namespace megascope::answer {
 
-/// Which ranks reached neither MPI_Finalize nor MPI_Abort, where their records stop, and which
-/// ended first as far as the traces show it. Sentences; empty when all ranks have an end. Times:
-/// since the run's start.
+/// Returns sentences: which ranks reached neither MPI_Finalize nor MPI_Abort, when their records
+/// stop, and which of them ended first, if the traces show it. Empty if the records of all ranks
+/// have an end. Times in the text are since the run's start.
 std::string open_ends_text(const analysis::HangReport& report, const analysis::OpenEnds& ends);
-/// "gone", "only_one" …: what shows which ranks ended first; stable.
+/// Returns a stable key for the evidence of which ranks ended first: "gone", "only_one" …
 const char* evidence_name(analysis::FirstEnd evidence);
 
 }  // namespace megascope::answer

@@ -12,12 +12,14 @@
 
 namespace megascope::answer {
 
-/// Checks the specified parallel groups against the communication. Expected in a pipeline: messages
-/// go along one dimension. Expected of a collective whose ranks differ in several dimensions: all
-/// ranks that differ only in these take part.
+/// Checks specified parallel groups against the communication of a run, while it is matched. Two
+/// rules:
+/// - In a pipeline, messages go along one dimension.
+/// - If the ranks of a collective differ in several dimensions, all ranks that differ only in these
+/// dimensions take part.
 class GroupCheck final : public analysis::MatchSink {
  public:
-  /// groups: may be empty, then nothing is compared. All outlive the object.
+  /// groups: if empty, nothing is checked. All arguments outlive the object.
   GroupCheck(const analysis::MatchTables& tables, const std::vector<std::int32_t>& world_ranks,
              const detect::GroupIndices& groups)
       : tables_(tables), world_ranks_(world_ranks), groups_(groups) {}
@@ -29,19 +31,20 @@ class GroupCheck final : public analysis::MatchSink {
   void add_collective(std::size_t task, const analysis::Collective& collective) override;
   void end_window() override {}
 
-  /// After the pass: a sentence where more than a tenth of the communication contradicts the
-  /// groups; else empty.
+  /// Returns, after the pass, a sentence if more than a tenth of the communication contradicts the
+  /// groups; otherwise an empty string.
   std::string contradiction() const;
 
  private:
-  struct Fit {  ///< of a communicator's members to the groups
+  struct Fit {  ///< whether a communicator's members fit the groups
     bool does = true;
-    std::pair<std::int32_t, std::int32_t> lowest = {-1, -1};  ///< world ranks, ascending
+    std::pair<std::int32_t, std::int32_t> lowest = {-1, -1};  ///< its two lowest world ranks
   };
   struct Task {
     std::uint64_t count = 0;
     std::uint64_t contradicting = 0;
-    std::pair<std::int32_t, std::int32_t> example = {-1, -1};  ///< the lowest ranks
+    std::pair<std::int32_t, std::int32_t> example = {
+        -1, -1};  ///< the contradicting pair with the lowest ranks
     std::map<analysis::CommTable::Index, Fit> fits;
     void add(bool is_contradicting, std::int32_t a, std::int32_t b);
   };

@@ -13,7 +13,8 @@
 namespace megascope::answer {
 namespace {
 
-/// "`backward`, `loss`": what synchronises over these dimensions, the longest first.
+/// Returns the names of the operations that synchronise over these dimensions, the one with the
+/// largest share first: "`backward`, `loss`".
 std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSync& hidden,
                             const std::vector<std::string>& dimensions) {
   std::multimap<double, std::uint32_t, std::greater<>> by_share;
@@ -30,8 +31,9 @@ std::pair<std::int32_t, std::int32_t> ascending(std::pair<std::int32_t, std::int
   return {std::min(link.first, link.second), std::max(link.first, link.second)};
 }
 
-/// Lanes of one transfer between groups: both ends differ from those of the other in the same
-/// dimension only, by as much.
+/// Returns whether two links are parallel parts of one transfer between two groups: both ends
+/// differ by the same coordinate in at most one dimension, which is not one that the link itself
+/// crosses.
 bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
                std::pair<std::int32_t, std::int32_t> a, std::pair<std::int32_t, std::int32_t> b) {
   const auto at = [&ranks](std::int32_t rank) {
@@ -50,7 +52,7 @@ bool are_lanes(const detect::GroupIndices& groups, const std::vector<std::int32_
   return different <= 1;
 }
 
-/// Slow links between the same groups are one root cause.
+/// Joins slow links between the same groups to one root cause.
 void merge_links(const detect::GroupIndices& groups, const std::vector<std::int32_t>& ranks,
                  std::vector<detect::RootCause>& root_causes) {
   std::vector<detect::RootCause> merged;
@@ -93,7 +95,7 @@ JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTa
   options_.shared = &shared_;
   options_.links = &links_;
   options_.clock_error_ns = detect::Options{}
-                                .clock_error_ns;  // transfers are told by one clock each
+                                .clock_error_ns;  // a transfer time is measured with one clock
 }
 
 void JudgedRegions::find_shared_work() {

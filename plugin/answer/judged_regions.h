@@ -13,17 +13,25 @@
 
 namespace megascope::answer {
 
-/// What makes a run of regions slow: work that ranks do by themselves, work that groups do in step,
-/// and transfers.
+/// Finds the root causes in a run of regions, that is, a timeline of operations without MPI calls.
+/// It judges three things: work that each rank does alone, work that contains synchronisation (as
+/// work of the whole group), and point-to-point transfers. The constructor prepares the data;
+/// detect() judges them.
 class JudgedRegions {
  public:
-  /// source: pieces::is_of_regions(). All outlive the object. Reads the records twice.
+  /// source: pieces::is_of_regions() is true. groups: coordinates of the ranks in the parallel
+  /// groups, or empty. options: its `steps`, `shared`, `links` and `clock_error_ns` are ignored.
+  /// source, tables, groups and the objects that options points to outlive the object. Reads the
+  /// records twice. Memory: 48 bytes a piece of work or communication, and 16 more a piece of work.
   JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
                 const detect::GroupIndices& groups, const detect::Options& options);
 
+  /// Returns the root causes. Step indices in it refer to step_numbers(). Slow links between the
+  /// same two groups are joined to one root cause if groups are known.
   detect::Detection detect() const;
-  /// The program's own numbers of the judged steps.
+  /// The application's numbers of the judged steps, ascending.
   const std::vector<std::int64_t>& step_numbers() const { return own_->step_numbers(); }
+  /// The pieces of the run, and the synchronisation found in them. Valid as long as the object.
   const pieces::RegionRun& run() const { return run_; }
   const pieces::HiddenSync& hidden() const { return hidden_; }
 
@@ -37,7 +45,7 @@ class JudgedRegions {
   std::unique_ptr<pieces::WorkSource> own_;
   detect::StepMarks steps_;
   std::vector<std::unique_ptr<pieces::WorkSource>>
-      groups_;  ///< by the dimensions that operations synchronise
+      groups_;  ///< one for each set of dimensions over which operations synchronise
   std::vector<std::unique_ptr<detect::StepMarks>> group_steps_;
   std::vector<detect::SharedWork> shared_;
   std::vector<detect::Link> links_;

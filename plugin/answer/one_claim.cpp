@@ -30,8 +30,8 @@ bool claim_the_same(const RootCause& one, const RootCause& other) {
          (contains(one, other) || contains(other, one));
 }
 
-/// Ranks of a stage are compared with the stage's others, and ranks of replicas that all vary are
-/// much slower than these.
+/// Returns whether `part` was compared only with other ranks of `whole`: a rank with the other
+/// ranks of its stage; or ranks that are slower than replicas which all vary.
 bool is_compared_within(const RootCause& part, const RootCause& whole) {
   if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
     return false;
@@ -52,7 +52,7 @@ void set_within(RootCause& part, const RootCause& whole) {
     part.within.stage = stage->second;
 }
 
-/// The steps of one are those of both.
+/// Gives `kept` the steps of both.
 void widen(RootCause& kept, const RootCause& dropped) {
   std::vector<std::int64_t> steps;
   std::ranges::set_union(kept.steps, dropped.steps, std::back_inserter(steps));

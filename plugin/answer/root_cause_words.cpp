@@ -30,7 +30,7 @@ std::string hosts_text(const RootCause& root_cause) {
              : text;
 }
 
-/// " (n1; dp 0, pp 3)": where the ranks are, as far as it is known.
+/// Returns the hosts and groups of the ranks, as far as they are known: " (n1; dp 0, pp 3)".
 std::string location_text(const RootCause& root_cause) {
   std::string text = hosts_text(root_cause);
   const bool is_one = root_cause.ranks.size() == 1;
@@ -63,8 +63,8 @@ std::string peers_text(const RootCause& root_cause) {
   return peer_count == 1 ? "its peer" : "it does otherwise";
 }
 
-/// ", in addition to what pipeline stage 1 has more to do": where the ranks are slow together with
-/// others, too.
+/// Returns a phrase if the ranks are, in addition, slow together with others (RootCause::within):
+/// ", in addition to what pipeline stage 1 has more to do".
 std::string addition_text(const RootCause& root_cause) {
   if (!root_cause.within.is_there()) return {};
   if (root_cause.within.cause == Cause::kStageImbalance)
@@ -150,7 +150,8 @@ std::string capitalized(std::string text) {
 
 /// "since step 410", "in 13 of the 47 steps from step 12 to 58".
 std::string when_text(const AnswerView& view, const RootCause& root_cause) {
-  constexpr double kMaxSteps = 0.75;  ///< from here on they are not counted
+  constexpr double kMaxSteps = 0.75;  ///< fraction of active steps from which on they are not
+                                      ///< counted in the text
   const std::vector<std::int64_t>& numbers = view.step_numbers;
   const std::int64_t first = numbers.empty() ? 0 : numbers.front();
   const std::int64_t last = numbers.empty() ? view.detection.step_count - 1 : numbers.back();

@@ -29,14 +29,14 @@ std::string location_text(const HiddenWaits::Operation& operation) {
   return operation.name.empty() ? "work between MPI calls" : "`" + operation.name + "`";
 }
 
-/// One rank whose work is long.
+/// Returns whether the root cause is one rank with long work.
 bool is_of_one_rank(const RootCause& root_cause) {
   return root_cause.ranks.size() == 1 &&
          (root_cause.cause == Cause::kSlowCompute || root_cause.cause == Cause::kHostStall ||
           root_cause.cause == Cause::kInputImbalance);
 }
 
-/// Within a fifth of their excess.
+/// Returns whether the factors differ by at most a fifth of the largest excess.
 bool are_alike_slow(const std::vector<const RootCause*>& members) {
   constexpr double kAlike = 0.2;
   const auto [least, most] = std::ranges::minmax(
@@ -44,14 +44,14 @@ bool are_alike_slow(const std::vector<const RootCause*>& members) {
   return most->factor - least->factor <= kAlike * (most->factor - 1.0);
 }
 
-/// Has each pair a step in common?
+/// Returns whether the step ranges of all members have a step in common.
 bool are_slow_together(const std::vector<const RootCause*>& members) {
   const auto last_onset = std::ranges::max(members, {}, &RootCause::onset_step)->onset_step;
   const auto first_end = std::ranges::min(members, {}, &RootCause::last_step)->last_step;
   return last_onset <= first_end;
 }
 
-/// The steps from the first in which a member is slow to the last.
+/// Sets the steps of the joint root cause to those of all members.
 void widen(RootCause& joint, const std::vector<const RootCause*>& members) {
   joint.onset_step = std::ranges::min(members, {}, &RootCause::onset_step)->onset_step;
   joint.last_step = std::ranges::max(members, {}, &RootCause::last_step)->last_step;
@@ -116,7 +116,8 @@ void SyncedRun::join(std::vector<RootCause>& root_causes) const {
   const HiddenWaits& waits = waits_->waits();
   for (std::uint32_t group = 0; group < waits.groups.size(); ++group) {
     const std::vector<std::uint32_t>& processes = waits.groups[group];
-    if (processes.size() == run_.world_ranks().size()) continue;  // all cannot be slow together
+    if (processes.size() == run_.world_ranks().size())
+      continue;  // all ranks cannot be slow together
     std::vector<std::int32_t> ranks;
     for (const std::uint32_t process : processes) ranks.push_back(run_.world_ranks()[process]);
     const auto is_member = [&ranks](const RootCause& root_cause) {

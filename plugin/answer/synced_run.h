@@ -11,24 +11,29 @@
 
 namespace megascope::answer {
 
-/// Inserts hidden waits, that is waits of ranks for each other between MPI calls, into the run of
-/// an MPI program (pieces::WaitsSource). Other runs, and runs without such waits, stay as they are.
+/// Presents the run of an MPI program with its hidden waits, that is, waits of ranks for each other
+/// between MPI calls, as calls (pieces::WaitsSource). Runs without such waits, runs of regions, and
+/// runs in which a rank does not know MPI_COMM_WORLD stay unchanged.
 class SyncedRun {
  public:
-  /// run: outlives the object. specified: its parallel groups, may be empty. Reads annotated steps,
-  /// and a beginning of each rank's calls; all of them where these show hidden waits.
+  /// run: outlives the object. specified: coordinates of the ranks in parallel groups, or empty.
+  /// jobs: threads, including the caller's. Reads the annotated steps, and the first 40 steps of
+  /// each rank; if these show hidden waits, all calls.
   SyncedRun(const RecordSource& run, const detect::GroupIndices& specified, unsigned jobs);
 
+  /// The run with its hidden waits; `run` itself if there are none. Valid as long as the object.
   const RecordSource& source() const { return waits_ != nullptr ? *waits_ : run_; }
   bool has_waits() const { return waits_ != nullptr; }
-  /// In the times of the run.
+  /// Returns the annotated steps, in the times of the run; empty for runs of regions.
   const detect::AnnotatedSteps& annotated() const { return reported_; }
-  /// Collectives of source() that the program did not call.
+  /// Returns how many collectives of source() were inserted.
   std::uint64_t meeting_count() const { return has_waits() ? waits_->meeting_count() : 0; }
-  /// Sentences: which ranks synchronise where.
+  /// Returns sentences for users: which ranks synchronise in which work, or that the run is too
+  /// long to find the waits.
   std::vector<std::string> notes() const;
-  /// All members of a group that are alike slow are one culprit: which of them is slow is hidden by
-  /// what they synchronise in.
+  /// Joins root causes. If every member of a group that synchronises has a root cause of its own,
+  /// with similar factors and common steps, one root cause of the whole group replaces them: the
+  /// synchronisation hides which member is slow. Groups of all ranks are not joined.
   void join(std::vector<detect::RootCause>& root_causes) const;
 
  private:
@@ -38,7 +43,9 @@ class SyncedRun {
   bool is_too_long_ = false;
 };
 
-/// Finds the steps of a run before its hidden waits are inserted.
+/// Returns the inferred steps of a run, by index in world_ranks(). For runs without annotated
+/// steps: call it with the run before hidden waits are inserted, which would change the steps that
+/// are found. jobs: threads.
 detect::StepMarks marks_of_found_steps(const RecordSource& run, unsigned jobs);
 
 }  // namespace megascope::answer

@@ -14,7 +14,7 @@
 namespace megascope::answer {
 namespace {
 
-/// Why nothing is said of a run; ok: something can be.
+/// Returns an error with the reason if a run cannot be judged; ok otherwise.
 Status check(const trace::RunSource& run) {
   std::vector<std::int32_t> cut_short;
   for (const std::int32_t rank : run.world_ranks()) {

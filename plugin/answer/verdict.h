@@ -13,9 +13,9 @@ struct VerdictJob {
   std::uint64_t max_ns = 0;  ///< time to work, by the wall clock
 };
 
-/// Computes the verdict, the first text of `megascope analyze`. text: one or two sentences; empty
-/// if the time was not enough. Returns an error that says why there is no verdict. Starts no
-/// threads.
+/// Computes the verdict: the first text of `megascope analyze`. text: one or two sentences; empty
+/// if the time did not suffice. Returns an error with the reason if there is no verdict. Starts no
+/// threads. Runs in the program `megascope_verdict`.
 Status make_verdict(const VerdictJob& job, std::string& text);
 
 }  // namespace megascope::answer

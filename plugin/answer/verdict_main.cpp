@@ -7,9 +7,10 @@
 #include <signal.h>
 #include <unistd.h>
 
-/// megascope_verdict RUN_DIRECTORY NS: what the library asks at the end of a run, in a process of
-/// its own, so that nothing that happens here can happen to the application. Prints "+" and the
-/// verdict, or "-" and why there is none.
+/// megascope_verdict RUN_DIRECTORY NS: computes the verdict at the end of a run. The library starts
+/// it as a separate process, so that a fault cannot harm the application. NS: time limit in ns.
+/// Prints "+" and the verdict, or "-" and the reason why there is none. Exit code: 2 for wrong
+/// arguments, otherwise 0.
 int main(int argc, char** argv) {
   sigset_t none;
   sigemptyset(&none);

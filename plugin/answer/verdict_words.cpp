@@ -16,16 +16,17 @@ using analysis::WaitKind;
 
 namespace {
 
-constexpr double kWorthReporting = 0.01;  ///< of all time: less waiting is not worth a name
-constexpr double kStandsOut = 2;          ///< times the fair share of what all ranks cause
+constexpr double
+    kWorthReporting = 0.01;  ///< fraction of all time; the function of less waiting is not named
+constexpr double kStandsOut = 2;  ///< times the mean share of a rank in all waits
 constexpr std::size_t kHostColumns = 40;
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-/// "MPI_Recv (late sender)": the function in which ranks wait most, and the kind of most of these
-/// waits.
+/// Returns the function in which ranks wait most, and the most frequent kind of these waits by
+/// time: "MPI_Recv (late sender)".
 std::string main_function(const AnswerView& view) {
   const auto most = std::ranges::max_element(
       view.waits.by_function, {}, [](const auto& entry) { return entry.second.wait_ns; });
@@ -72,7 +73,7 @@ const char* kind_name(WaitKind kind) {
 
 namespace {
 
-/// Why other ends of messages were not found.
+/// Returns why the other ends of messages were not found.
 const char* reason_text(Unmatched why) {
   static constexpr const char* kTexts[analysis::kUnmatchedCount] = {
       "the other rank has no trace here", "records were lost, or recording was off",
@@ -110,7 +111,7 @@ std::string verdict_text(const AnswerView& view) {
                                            " ";
   const double waited = share(static_cast<double>(waits.suffered_ns),
                               static_cast<double>(waits.wall_ns));
-  // Timelines of other tools seldom show where ranks wait: much of it is between operations.
+  // Timelines of other tools seldom show where ranks wait: most of it is between operations.
   if (view.has_operations && !root_cause.empty() &&
       waited < view.detection.root_causes.front().cost_fraction)
     return root_cause.substr(0, root_cause.size() - 1);

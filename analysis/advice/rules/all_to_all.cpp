@@ -11,12 +11,13 @@ namespace {
 
 constexpr std::uint64_t kMinRounds = 10;
 
-/// Of one communicator, over its members.
+/// Sums over the members of one communicator.
 struct Members {
   std::vector<std::int32_t> ranks;
   std::uint64_t min_rounds = ~std::uint64_t{0};
   std::uint64_t message_count = 0;
-  double time_ns = 0.0;  ///< in calls with messages, as much as falls on those of rounds
+  double time_ns = 0.0;  ///< time in calls with messages, in proportion to the messages of
+                         ///< completed rounds
 };
 
 double time_in_messages(const RankFacts& rank, std::uint32_t comm) {
@@ -30,7 +31,7 @@ double time_in_messages(const RankFacts& rank, std::uint32_t comm) {
 
 }  // namespace
 
-/// All members of a communicator send to all others, again and again, by messages.
+/// Finds communicators whose members repeatedly send messages to all others.
 void find_all_to_all(const Facts& facts, Findings& found) {
   std::map<std::uint32_t, Members> by_comm;
   for (const RankFacts& rank : facts.ranks) {

@@ -8,8 +8,8 @@
 namespace megascope::advice {
 namespace {
 
-/// Where most of the waiting in barriers is for one rank, its lateness is the cause: without the
-/// barrier the others wait in the next call.
+/// Returns whether most of the waiting at barriers is for one rank. Its lateness is then the cause:
+/// without the barrier, the others would wait in the next call.
 double waits_for_one(const Facts& facts) {
   constexpr double kMostly = 0.6;
   std::uint64_t all_ns = 0;
@@ -27,7 +27,7 @@ double waits_for_one(const Facts& facts) {
 
 }  // namespace
 
-/// Barriers between messages and collectives, which need none.
+/// Finds barriers between messages and collectives, which synchronise anyway.
 void find_barriers(const Facts& facts, Findings& found) {
   constexpr std::uint64_t kMinCount = 10;
   const double others_ns = waits_for_one(facts);

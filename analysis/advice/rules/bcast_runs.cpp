@@ -5,10 +5,10 @@
 
 namespace megascope::advice {
 
-/// Small broadcasts of one root in a row.
+/// Finds consecutive small broadcasts of one root.
 void find_bcast_runs(const Facts& facts, Findings& found) {
   constexpr std::uint64_t kMinCount = 100;
-  constexpr double kMinRootShare = 0.5;  // where the root works in between, they cannot be packed
+  constexpr double kMinRootShare = 0.5;  // if the root works in between, they cannot be packed
   for (const RowGroup& group : groups_of(facts, Pattern::kBcastRun)) {
     const Row& sum = group.sum;
     const double share = share_of(facts, static_cast<double>(sum.time_ns));

@@ -7,8 +7,8 @@ namespace megascope::advice {
 namespace {
 
 constexpr std::uint64_t kMinCount = 10;
-constexpr double
-    kMinRootShare = 0.5;  ///< of the pairs; where the root works in between, both calls are needed
+constexpr double kMinRootShare = 0.5;  ///< fraction of the pairs; if the root works in between,
+                                       ///< both calls are needed
 
 void add(const Facts& facts, const RowGroup& group, bool is_gather, Findings& found) {
   const Row& sum = group.sum;
@@ -45,7 +45,7 @@ void add(const Facts& facts, const RowGroup& group, bool is_gather, Findings& fo
 
 }  // namespace
 
-/// A collective to a root, and its result back to all.
+/// Finds a gather or reduction to a root, followed by a broadcast of the result.
 void find_gather_bcast(const Facts& facts, Findings& found) {
   for (const RowGroup& group : groups_of(facts, Pattern::kGatherBcast))
     add(facts, group, true, found);

@@ -7,10 +7,10 @@
 
 namespace megascope::advice {
 
-/// Most ranks wait for messages of one.
+/// Finds a rank for whose messages most ranks wait.
 void find_late_sender(const Facts& facts, Findings& found) {
-  constexpr double kMaxOfWaits = 0.5;  // for late senders
-  constexpr double kMinWaits = 0.05;   // of the run
+  constexpr double kMaxOfWaits = 0.5;  // fraction of all waits for late senders
+  constexpr double kMinWaits = 0.05;   // fraction of the run
   if (facts.ranks.size() < 2) return;
   const auto waited = [](const RankFacts& rank) {
     return rank.waited_for[static_cast<std::size_t>(Waiting::kLateSender)];

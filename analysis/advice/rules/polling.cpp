@@ -5,7 +5,7 @@
 
 namespace megascope::advice {
 
-/// Loops around MPI_Test and MPI_Iprobe without work in between.
+/// Finds loops around MPI_Test and MPI_Iprobe without work in between.
 void find_polling(const Facts& facts, Findings& found) {
   constexpr std::uint64_t kMinCount = 1000;
   for (const RowGroup& group : groups_of(facts, Pattern::kPoll)) {

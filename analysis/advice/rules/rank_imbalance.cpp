@@ -9,14 +9,16 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMinCost = 0.02;  ///< of the run: below it machines are as uneven
-constexpr double kMinTrend = 0.2;  ///< of the mean, from the first rank to the last
-constexpr double kMinFit = 0.9;    ///< R² of the line
+constexpr double kMinCost = 0.02;  ///< fraction of the run; machines themselves are uneven by less
+constexpr double
+    kMinTrend = 0.2;             ///< difference between the first and the last rank, over the mean
+constexpr double kMinFit = 0.9;  ///< R² of the line
 constexpr std::size_t kFewRanks = 8;
-constexpr double kMinFitOfFew = 0.97;  ///< fewer ranks lie on a line by chance
+constexpr double kMinFitOfFew = 0.97;  ///< for fewer than kFewRanks, which lie on a line by chance
 constexpr double kMinTrendOfFew = 0.4;
-constexpr double kMinStep = 0.1;        ///< of the mean, between the first ranks and the others
-constexpr double kMaxSpread = 1.0 / 3;  ///< within the two, of the step
+constexpr double
+    kMinStep = 0.1;  ///< difference between the first ranks and the others, over the mean
+constexpr double kMaxSpread = 1.0 / 3;  ///< spread within either set of ranks, over that difference
 constexpr std::size_t kMinRanks = 4;
 constexpr std::size_t kMinRanksOfSteps = 6;
 
@@ -37,7 +39,7 @@ Work work_of(const Facts& facts) {
 }
 
 struct Line {
-  double trend = 0.0;  ///< from the first rank to the last, of the mean
+  double trend = 0.0;  ///< difference between the first and the last rank, over the mean
   double fit = 0.0;    ///< R²
 };
 
@@ -64,7 +66,7 @@ bool is_line(const Line& line, std::size_t rank_count) {
          line.fit >= (are_few ? kMinFitOfFew : kMinFit);
 }
 
-/// How many of the first ranks have clearly more work than all others; 0: it is not so.
+/// Returns how many of the first ranks have clearly more work than all others; 0: none.
 std::size_t first_with_more(const Work& work) {
   const std::size_t count = work.time_ns.size();
   if (count < kMinRanksOfSteps) return 0;
@@ -80,7 +82,7 @@ std::size_t first_with_more(const Work& work) {
   return 0;
 }
 
-/// Then it is the hosts that differ.
+/// Returns whether no host has both one of the first `split` ranks and one of the others.
 bool is_between_hosts(const Facts& facts, std::size_t split) {
   for (std::size_t i = 0; i < split; ++i) {
     for (std::size_t j = split; j < facts.ranks.size(); ++j) {
@@ -92,8 +94,8 @@ bool is_between_hosts(const Facts& facts, std::size_t split) {
 
 }  // namespace
 
-/// Work that grows or falls with the rank's number, or of which the first ranks have more: the data
-/// are divided unevenly.
+/// Finds work that is a linear function of the rank number, or is larger on the first ranks: the
+/// data are divided unevenly.
 void find_rank_imbalance(const Facts& facts, Findings& found) {
   if (facts.ranks.size() < kMinRanks) return;
   const Work work = work_of(facts);

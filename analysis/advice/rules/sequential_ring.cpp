@@ -10,7 +10,7 @@ namespace megascope::advice {
 namespace {
 
 constexpr std::uint64_t kMinCount = 10;
-constexpr double kMinRanks = 0.7;  ///< of the communicator, in one chain
+constexpr double kMinRanks = 0.7;  ///< fraction of the communicator's ranks in one chain
 constexpr std::size_t kMinChain = 3;
 
 struct Link {
@@ -19,10 +19,10 @@ struct Link {
 };
 using Links = std::map<std::int32_t, Link>;  ///< by world rank
 
-/// Ranks that wait before they pass on: in receives for the rank before, or in sends for the rank
-/// after them.
+/// A chain of ranks, each of which waits before it passes a message on: in a receive from the
+/// previous rank, or in a send to the next one.
 struct Chain {
-  std::vector<Link> links;  ///< in the order in which they go on
+  std::vector<Link> links;  ///< in the order in which they continue
   double cost_ns = 0.0;
   std::uint64_t count = ~std::uint64_t{0};
 };
@@ -32,7 +32,7 @@ double hop_ns(const Hops& hops) {
                          : static_cast<double>(hops.time_ns) / static_cast<double>(hops.count);
 }
 
-/// From a rank on: who goes on after it. A cycle is cut where it began.
+/// Returns the chain that begins at a rank. A cycle is cut at its first rank.
 Chain chain_from(const Links& links, std::int32_t first, bool is_receive) {
   Chain chain;
   std::int32_t at = first;
@@ -51,7 +51,8 @@ Chain chain_from(const Links& links, std::int32_t first, bool is_receive) {
   return chain;
 }
 
-/// Ranks in which a chain begins: no rank of it comes before them. All, where the chain is a cycle.
+/// Returns the ranks at which a chain begins: no rank of the chain precedes them. For a cycle, one
+/// of its ranks.
 std::vector<std::int32_t> beginnings(const Links& links, bool is_receive) {
   std::vector<std::int32_t> first;
   for (const auto& [rank, link] : links) {
@@ -73,8 +74,8 @@ std::map<std::uint32_t, Links> links_of(const Facts& facts, bool is_receive) {
   return by_comm;
 }
 
-/// Of sends in a row one rank must receive first, and send then: else it is a pipeline, whose last
-/// rank only receives.
+/// If all ranks send first, one rank must receive before it sends; returns whether there is one.
+/// Otherwise the chain is a pipeline, whose last rank only receives.
 bool is_closed(const Facts& facts, std::uint32_t comm, const Chain& chain) {
   if (chain.links.empty()) return false;
   const std::int32_t breaker = chain.links.front().relay->to;
@@ -127,7 +128,7 @@ void find(const Facts& facts, bool is_receive, Findings& found) {
 
 }  // namespace
 
-/// Blocking sends and receives that make a chain of all ranks.
+/// Finds blocking sends and receives that make a chain of most ranks.
 void find_sequential_ring(const Facts& facts, Findings& found) {
   find(facts, true, found);
   find(facts, false, found);

@@ -8,10 +8,10 @@
 namespace megascope::advice {
 namespace {
 
-constexpr double kMaxOfAll = 0.8;          ///< of the time in files, of one rank
-constexpr double kMaxOfWaits = 0.5;        ///< that others wait, for one rank
-constexpr double kMinBlocked = 0.05;       ///< of the rank's time
-constexpr double kMaxOthersBlocked = 0.5;  ///< the median of the others, of the rank's
+constexpr double kMaxOfAll = 0.8;          ///< one rank's fraction of all time in file access
+constexpr double kMaxOfWaits = 0.5;        ///< fraction of all waits that are for one rank
+constexpr double kMinBlocked = 0.05;       ///< blocked fraction of the rank's time
+constexpr double kMaxOthersBlocked = 0.5;  ///< median blocked time of the others, over the rank's
 
 struct Transfers {
   std::uint64_t count = 0;
@@ -52,7 +52,7 @@ std::string remedy() {
          "while the others go on (MPI_File_iwrite_at, a writer rank).";
 }
 
-/// By calls of MPI.
+/// Finds the rank by its independent MPI file accesses.
 bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) {
   const Transfers own = transfers_of(rank);
   std::uint64_t all_ns = 0;
@@ -81,8 +81,8 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
   return true;
 }
 
-/// By calls of the system: the kernel says that the thread was blocked outside of MPI, which does
-/// not block.
+/// Finds the rank by the time that it was blocked outside of MPI, as the kernel reports it. MPI
+/// calls poll, so they do not block.
 void find_blocked(const Facts& facts, const RankFacts& rank, Findings& found) {
   if (rank.blocked_ns < kMinBlocked * static_cast<double>(rank.wall_ns)) return;
   std::vector<double> blocked_ns;
@@ -115,7 +115,7 @@ void find_blocked(const Facts& facts, const RankFacts& rank, Findings& found) {
 
 }  // namespace
 
-/// One rank reads or writes files while the others wait.
+/// Finds a rank that reads or writes files while the others wait.
 void find_serial_files(const Facts& facts, Findings& found) {
   if (facts.ranks.size() < 2) return;
   const RankFacts* rank = most_waited_for(facts);

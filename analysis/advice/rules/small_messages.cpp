@@ -28,8 +28,8 @@ Received received_on(const std::vector<RowGroup>& receives, std::uint32_t comm) 
 
 }  // namespace
 
-/// Floods of small messages between two ranks that could be packed into fewer. Senders' and
-/// receivers' time in them.
+/// Finds series of small messages between two ranks that could be packed into fewer. Cost: the
+/// senders' and receivers' time in them.
 void find_small_messages(const Facts& facts, Findings& found) {
   constexpr std::uint64_t kMinCount = 1000;
   const std::vector<RowGroup> receives = groups_of(facts, Pattern::kSmallReceives);

@@ -9,8 +9,8 @@ namespace megascope::advice {
 namespace {
 
 constexpr std::uint64_t kMinCount = 100;
-constexpr double kMinLoneShare = 0.02;  ///< of the run, where they do not directly follow each
-                                        ///< other: to do without is more work
+constexpr double kMinLoneShare = 0.02;  ///< fraction of the run if the calls are not consecutive:
+                                        ///< these are harder to avoid
 
 std::uint64_t followers_of(const std::vector<RowGroup>& followers, const Row& row) {
   for (const RowGroup& group : followers) {
@@ -23,7 +23,7 @@ std::uint64_t followers_of(const std::vector<RowGroup>& followers, const Row& ro
 
 }  // namespace
 
-/// Collectives whose time is latency: nothing is in them.
+/// Finds collectives with a tiny payload, whose time is latency.
 void find_tiny_collectives(const Facts& facts, Findings& found) {
   const std::vector<RowGroup> followers = groups_of(facts, Pattern::kTinyFollower);
   std::vector<RowGroup> groups = groups_of(facts, Pattern::kTinyCollective);
@@ -32,7 +32,7 @@ void find_tiny_collectives(const Facts& facts, Findings& found) {
     const auto wire = facts.tiny_wires.find({sum.comm, sum.function});
     if (group.max_count < kMinCount || wire == facts.tiny_wires.end() || wire->second.count == 0)
       continue;
-    // Of several call sites each has its part.
+    // if there are several call sites, each has its part of the cost
     const double part = std::min(
         1.0, static_cast<double>(group.max_count) / static_cast<double>(wire->second.count));
     const double share = share_of(facts, part * static_cast<double>(wire->second.member_ns));

@@ -5,7 +5,7 @@
 
 namespace megascope::advice {
 
-/// Receivers that post their receives late: messages pile up at them.
+/// Finds receivers that post their receives late, so that messages queue up.
 void find_unexpected_messages(const Facts& facts, Findings& found) {
   constexpr double kMinQueue = 256.0;                   // messages, the mean over the run
   constexpr double kMinHeldBytes = 16.0 * 1024 * 1024;  // the mean over the run
