@@ -16,7 +16,7 @@ TWO = ["-N2", "-n2", "-w", "n0,n1"]
 
 
 class Doctor(lab.Case):
-    CUT = "the ranks see MEGASCOPE_EXPORT=otf2 without chrome"
+    CUT = "the ranks get MEGASCOPE_EXPORT=otf2 without chrome"
     LIST = "--export=ALL,MEGASCOPE_EXPORT=otf2,chrome"
 
     def test_finds_the_pmix_plugin_and_nothing_wrong(self):
@@ -278,7 +278,7 @@ class Tunnel(lab.Case):
     def test_bad_input_is_named(self):
         for words, part in (((), "tunnel.sh [--login HOST]"), (("x",), "tunnel.sh [--login HOST]"), (("@n0", "0"), "a port must"),
                             (("@n0", "70000"), "a port must"), (("@-oProxyCommand=x", "80"), "cannot determine"),
-                            (("./nosuch", "80"), "cannot tell")):
+                            (("./nosuch", "80"), "cannot determine")):
             result = self.call_tunnel("--print", *words, expected=2)
             self.assertIn(part, result.stdout + result.stderr, words)
 
