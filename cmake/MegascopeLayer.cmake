@@ -14,7 +14,8 @@ endfunction()
 #
 # A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
 # LEVEL: 0.1 to 0.7 for core's layers (base, config, record, trace, buffer, lifecycle, hooks), then 1 to 4 as in
-# docs/architecture.md. From 1 on, decimals order the layers of one top-level directory only: 3.1 must not use 3 of another. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
+# docs/architecture.md. From 1 on, decimals order the layers of one top-level directory only: 3.1 must not use 3 of
+# another. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)
   cmake_parse_arguments(ARG "" "LEVEL" "SOURCES;USES;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT DEFINED ARG_LEVEL OR NOT ARG_SOURCES)

@@ -201,21 +201,17 @@ class Programs(Case):
                 self.assertEqual([one for one in self.named(output) if one[0] in OF_ITSELF], [], output.text)
                 self.assertRegex(output.flat, r"4 ranks share 2 cores .*they waited \d+ % of their time for one")
 
-    def undisturbed_pair(self, name):
-        """(Output, CPU time of rank 1 / of rank 0) of a run whose rank 1 has 1.3 times the work of rank 0 in truth: on a busy
-        machine ranks wait for cores, and equal work takes unequal CPU time."""
-        for _ in range(TRIES):
-            output, cpu_ns = self.working("allreduce", 5000, ranks=2, slow_rank=1, factor=1.3, name=name)
-            truth, waited = cpu_ns[1] / cpu_ns[0], self.waited_for_core(output)
-            if not waited and abs(truth - 1.3) < 0.06:
-                return output, truth
-        self.skip(f"the machine disturbs ranks: they waited {waited or 0:.0%} of their time for a core of their own, "
-                  f"and 1.3 times the work took {truth:.2f} times the CPU time")
-
     def test_6_a_rank_with_a_third_more_work(self):
         for number in range(4):
             with self.subTest(run=number):
-                output, truth = self.undisturbed_pair(f".{number}")
+                for _ in range(TRIES):
+                    output, cpu_ns = self.working("allreduce", 5000, ranks=2, slow_rank=1, factor=1.3, name=f".{number}")
+                    truth, waited = cpu_ns[1] / cpu_ns[0], self.waited_for_core(output)
+                    if not waited and truth > 1.2:
+                        break
+                if waited:
+                    self.skip(f"the machine disturbs ranks: they waited {waited:.0%} of their time for a core of their own")
+                self.assertGreater(truth, 1.2)
                 first = output.causes[0]
                 self.assertEqual((first["kind"], first["ranks"]), ("slow_compute", [1]), output.text)
                 self.assertAlmostEqual(first["factor"], truth, delta=0.1)
@@ -254,6 +250,8 @@ class Programs(Case):
     def test_10_costs_and_waits_of_a_program_in_python(self):
         if subprocess.run([PYTHON, "-c", "import mpi4py, numpy"], capture_output=True, check=False).returncode != 0:
             self.skipTest(f"{PYTHON} has no mpi4py")
+        if launch.is_hydra(MPIRUN):
+            self.skipTest("Debian's mpi4py is for Open MPI")
         script = os.path.join(VERDICT, "programs", "conjugate_gradient.py")
         output = self.run_program([PYTHON, "-m", "mpi4py", script, "600", "40"])
         self.assertNotRegex(output.text, TRAINING)
