@@ -67,7 +67,7 @@ def repeat_earlier(path):
     """Prints what earlier runs wrote to the file of failures."""
     if path and os.path.exists(path):
         with open(path, encoding="utf-8") as file:
-            print("\nFailed before this run:\n" + file.read(), end="")
+            print("\nFailed or not run before this run:\n" + file.read(), end="")
 
 
 def write_failures(path, preset, failures):

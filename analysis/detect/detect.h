@@ -36,7 +36,8 @@ struct Evidence {
   std::uint64_t end_ns = 0;
   double observed_ns = 0.0;     ///< duration of `what` in this step
   double expected_ns = 0.0;     ///< observed_ns without the mean slowdown of the root cause
-  std::int32_t peer_count = 0;  ///< other ranks of the class; 0 for links
+  std::int32_t peer_count = 0;  ///< ranks it was compared with: others of its class, or for
+                                ///< CPU times all others; 0: a link, or its own past
 };
 
 /// A slow set of ranks that contains ranks which are slower still.

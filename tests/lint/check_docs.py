@@ -8,7 +8,7 @@ import repository
 
 TOP_LEVEL = ("README.md", "LIMITS.md", "CONTRIBUTING.md", "slurm/README.md")
 OPTION_TABLE = "core/config/option_table.h"
-TEST_SCRIPT = "scripts/test.sh"
+TEST_VARIABLES = {"MEGASCOPE_TEST_BUDGET_S", "MEGASCOPE_TEST_DATA"}  # of scripts/test.sh
 HOOK_API = "plugin/api/megascope/megascope.h"
 BUILD_OPTIONS = ("cmake/MegascopeOptions.cmake", "cmake/MegascopeMpi.cmake")
 COMMANDS = "plugin/cli/main.cpp"
@@ -38,8 +38,8 @@ def check_text(path, text, names, commands, exists):
 
 
 def main(root):
-    names = set()
-    for path in (OPTION_TABLE, HOOK_API, TEST_SCRIPT, *BUILD_OPTIONS):
+    names = set(TEST_VARIABLES)
+    for path in (OPTION_TABLE, HOOK_API, *BUILD_OPTIONS):
         names |= set(NAME.findall(repository.read(root, path)))
     commands = set(re.findall(r'add_subcommand\(\s*"([a-z-]+)"', repository.read(root, COMMANDS)))
     problems = [] if {"run", "doctor"} <= commands else [f"{COMMANDS}: no commands were found"]
