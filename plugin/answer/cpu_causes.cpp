@@ -1,6 +1,7 @@
 #include "plugin/answer/cpu_causes.h"
 
 #include "analysis/cpu/preempted.h"
+#include "analysis/cpu/sleepers.h"
 #include "analysis/cpu/whole_run.h"
 #include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
@@ -64,7 +65,9 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
   if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
   cpu::name_preempted(view.cpu, view.shared_cores, detection);
-  cpu::judge_whole_run(cpu::accounts_of(view.cpu, cpus), detection);
+  const std::vector<cpu::Account> accounts = cpu::accounts_of(view.cpu, cpus);
+  cpu::dismiss_sleepers(accounts, detection);
+  cpu::judge_whole_run(accounts, detection);
 }
 
 std::vector<std::string> shared_cores_sentences(const AnswerView& view) {

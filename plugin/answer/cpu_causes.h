@@ -15,8 +15,9 @@ namespace megascope::answer {
 /// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
 /// the caller's. It does two things:
 /// - Sets view.shared_cores and view.cpu.
-/// - Renames root causes that only waited for a core (cpu::name_preempted), and adds what CPU times
-/// of the whole run show (cpu::judge_whole_run).
+/// - Renames root causes that only waited for a core (cpu::name_preempted), removes those of
+///   ranks that only slept a little longer (cpu::dismiss_sleepers), and adds what CPU times of the
+///   whole run show (cpu::judge_whole_run).
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
                           detect::Detection& detection);
 

@@ -8,7 +8,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "scripts"))
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
 import run_ctest
+import told_skips
 
 JUNIT = """<?xml version="1.0"?><testsuite>
 <testcase name="a.Runs" status="run"><system-out>[       OK ] A.Runs (0 ms)</system-out></testcase>
@@ -59,6 +61,17 @@ class Failures(unittest.TestCase):
             with contextlib.redirect_stdout(told):
                 run_ctest.repeat_earlier(failures)
             self.assertEqual(told.getvalue(), "\nFailed or not run before this run:\n  preset asan: bad\n")
+
+    def test_a_skip_within_a_subtest_has_the_name_of_its_test(self):
+        class Rows(unittest.TestCase):
+            def test_all(self):
+                with self.subTest(row=1):
+                    self.skipTest("a busy machine")
+
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told):
+            unittest.TextTestRunner(io.StringIO(), resultclass=told_skips.Result).run(Rows("test_all"))
+        self.assertEqual(told.getvalue(), "Rows.test_all: Skipped\na busy machine\n[  SKIPPED ] Rows.test_all (0 ms)\n")
 
 
 if __name__ == "__main__":
