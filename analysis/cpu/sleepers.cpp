@@ -16,6 +16,8 @@ constexpr double kAsleep = 0.5;     ///< share of the time outside of MPI
 constexpr double kMaxFactor = 1.1;  ///< sleeping times of ranks vary by less (kOfUsual in
                                     ///< whole_run.cpp)
 constexpr double kExplained = 0.5;  ///< share of a root cause's cost
+constexpr double kMinSeen = 0.02;   ///< share of the run; smaller differences of CPU time are usual
+                                    ///< (also in whole_run.cpp)
 constexpr double kMeasured = 0.5;  ///< share of a rank's time; below it, CPU time outside of MPI is
                                    ///< mostly an estimate
 
@@ -24,10 +26,6 @@ double blocked_share(const Account& account) {
 }
 
 double cpu_outside_ns(const Account& account) { return account.times->whole.outside.cpu_ns; }
-
-double all_cpu_ns(const Account& account) {
-  return cpu_outside_ns(account) + account.times->whole.inside.cpu_ns;
-}
 
 template <class Value>
 double median_of_others(const std::vector<Account>& accounts, const Account& account, Value value) {
@@ -38,13 +36,12 @@ double median_of_others(const std::vector<Account>& accounts, const Account& acc
   return detect::median(others);
 }
 
-/// CPU time outside of MPI beyond the median of the others. Where that is an estimate, no more than
-/// the CPU time of the whole run shows.
-double cpu_excess_ns(const std::vector<Account>& accounts, const Account& account) {
-  const double excess_ns = cpu_outside_ns(account) -
-                           median_of_others(accounts, account, cpu_outside_ns);
-  if (account.times->measured_share >= kMeasured) return excess_ns;
-  return std::min(excess_ns, all_cpu_ns(account) - median_of_others(accounts, account, all_cpu_ns));
+/// Does CPU time outside of MPI show that the rank works longer? Estimates of it show nothing.
+bool computes_longer(const std::vector<Account>& accounts, const Account& account, double cost_ns,
+                     double run_ns) {
+  return account.times->measured_share >= kMeasured &&
+         cpu_outside_ns(account) - median_of_others(accounts, account, cpu_outside_ns) >=
+             std::max(kExplained * cost_ns, kMinSeen * run_ns);
 }
 
 bool only_sleeps(const std::vector<Account>& accounts, const RootCause& root_cause, double run_ns) {
@@ -56,7 +53,7 @@ bool only_sleeps(const std::vector<Account>& accounts, const RootCause& root_cau
   if (account == accounts.end() || blocked_share(*account) < kAsleep ||
       median_of_others(accounts, *account, blocked_share) < kAsleep)
     return false;
-  return cpu_excess_ns(accounts, *account) < kExplained * root_cause.cost_fraction * run_ns;
+  return !computes_longer(accounts, *account, root_cause.cost_fraction * run_ns, run_ns);
 }
 
 }  // namespace

@@ -13,9 +13,10 @@ namespace megascope::cpu {
 /// removed if all of this holds:
 /// - The rank and the median of the others are blocked for half of their time outside of MPI.
 /// - The rank's factor is below 1.1.
-/// - The rank's CPU time outside of MPI exceeds the median of the others by less than half of the
-///   root cause's cost. Where its division between outside and inside is mostly an estimate
-///   (RankCpu::measured_share), this may also hold for its CPU time in all.
+/// - CPU times do not show that the rank works longer: its CPU time outside of MPI exceeds the
+///   median of the others by less than the larger of half of the root cause's cost and 2 % of the
+///   run, or its
+///   division between outside and inside is mostly an estimate (RankCpu::measured_share).
 ///
 /// detection.limitations reports how many were removed. accounts: of all ranks with readings; with
 /// fewer than two nothing is done. Call before judge_whole_run(), which takes the rest for blocked
