@@ -37,6 +37,7 @@ enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3
 struct PendingCall {
   encoding::Word words[4];
 };
+inline constexpr encoding::Word kUnknownCall = encoding::Word{1} << 16;
 
 /// Header of a chunk. One writer thread. `used_bytes` is stored with release order after the words
 /// it covers.
@@ -137,6 +138,9 @@ inline constexpr char
 
 inline encoding::Word* first_word(ChunkHeader* chunk) {
   return reinterpret_cast<encoding::Word*>(chunk + 1);
+}
+inline const encoding::Word* first_word(const ChunkHeader* chunk) {
+  return reinterpret_cast<const encoding::Word*>(chunk + 1);
 }
 
 }  // namespace megascope::trace

@@ -9,7 +9,9 @@
 #include "core/trace/mapping_guard.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -31,6 +33,27 @@ ClockPoint bounded(ClockPoint point) {
   point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMaxNs);
   point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMaxNs);
   return point;
+}
+
+constexpr std::size_t kHeaderWords = sizeof(ChunkHeader) / sizeof(encoding::Word);
+using HeaderBytes = std::array<std::byte, sizeof(ChunkHeader)>;
+
+/// Copies the header of a chunk that its thread may be writing, so that the pending call belongs to
+/// the records that `used_bytes` covers. If the thread writes at each of many tries, the pending
+/// call is given as unknown. Returns used_bytes.
+std::size_t copy_header(const ChunkHeader& from, HeaderBytes& to) {
+  constexpr int kMaxTries = 1000;
+  for (int tries = 0; tries < kMaxTries; ++tries) {
+    HeaderBytes again;
+    const std::uint64_t used = from.used_bytes.load(std::memory_order_acquire);
+    std::memcpy(to.data(), &from, sizeof from);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    std::memcpy(again.data(), &from, sizeof from);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (to == again && from.used_bytes.load(std::memory_order_acquire) == used) return used;
+  }
+  std::memcpy(to.data() + offsetof(ChunkHeader, pending), &kUnknownCall, sizeof kUnknownCall);
+  return from.used_bytes.load(std::memory_order_acquire);
 }
 
 std::string text_of(const char* field, std::size_t size) { return {field, strnlen(field, size)}; }
@@ -200,17 +223,23 @@ bool TraceFile::hold_open_chunk(Chunks& chunks) {
   if (chunks.empty()) return true;
   Chunk& last = chunks.back();
   if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
-  const std::size_t size = last.words.size();
-  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(
-      sizeof(ChunkHeader) / sizeof(encoding::Word) + size);
-  std::memcpy(copy.get(), last.header, sizeof(ChunkHeader) + size * sizeof(encoding::Word));
+  const std::size_t space = static_cast<std::size_t>(
+      bytes_.data() + bytes_.size() - reinterpret_cast<const std::byte*>(last.header));
+  HeaderBytes header;
+  const std::size_t used = copy_header(*last.header, header);
+  if (used > std::min<std::size_t>(last.header->chunk_bytes, space)) return false;
+  const std::size_t size = (used - sizeof(ChunkHeader)) / sizeof(encoding::Word);
+  if (used < sizeof(ChunkHeader) || size < last.words.size()) return false;
+  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(kHeaderWords + size);
+  std::memcpy(copy.get(), header.data(), sizeof header);
+  std::memcpy(copy.get() + kHeaderWords, first_word(last.header), size * sizeof(encoding::Word));
   std::atomic_thread_fence(std::memory_order_acquire);
-  const std::uint64_t used = last.header->used_bytes.load(std::memory_order_acquire);
   if (last.header->sequence != last.sequence ||
-      used < sizeof(ChunkHeader) + size * sizeof(encoding::Word))
+      last.header->used_bytes.load(std::memory_order_acquire) < used)
     return false;
+  used_bytes_ += (size - last.words.size()) * sizeof(encoding::Word);
   last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
-  last.words = {copy.get() + sizeof(ChunkHeader) / sizeof(encoding::Word), size};
+  last.words = {copy.get() + kHeaderWords, size};
   held_.push_back(std::move(copy));
   return true;
 }
