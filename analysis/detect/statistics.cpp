@@ -22,6 +22,11 @@ double spread(std::vector<double> values) {
   return kToDeviation * median(values);
 }
 
+double fifth_range(std::vector<double> values) {
+  const double last = quantile(values, 0.8);
+  return last - quantile(values, 0.2);
+}
+
 double noise_of_differences(const std::vector<double>& series) {
   std::vector<double> differences;
   for (std::size_t i = 1; i < series.size(); ++i) differences.push_back(series[i] - series[i - 1]);

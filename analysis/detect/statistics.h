@@ -22,6 +22,9 @@ inline double median(std::vector<double>& values) { return quantile(values, 0.5)
 /// values are normally distributed.
 double spread(std::vector<double> values);
 
+/// Returns the distance between the first and the last fifth of the values; 0 if there are none.
+double fifth_range(std::vector<double> values);
+
 /// Estimates the standard deviation of a series that may be higher in some of its steps: the
 /// smallest of three estimates (consecutive differences, distance of the lower values from the
 /// median, spread), increased by 15 %. For fewer than four values: the spread.

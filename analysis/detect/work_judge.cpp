@@ -15,12 +15,12 @@ constexpr double kMinRemainder = 0.35;  ///< fraction of a class's excess that s
                                         ///< leave unexplained
 
 /// Returns whether an excess varies much compared with its median. On a steady machine even a rank
-/// that is always slow seems slightly uneven; that must not count.
-bool varies_by_much(std::vector<double> excess) {
-  constexpr double kMinShare = 0.25;
-  std::sort(excess.begin(), excess.end());
-  const double spread = excess[excess.size() * 4 / 5] - excess[excess.size() / 5];
-  return spread > kMinShare * std::fabs(excess[excess.size() / 2]);
+/// that is always slow seems slightly uneven; that must not count. usual_range: fifth_range() that
+/// the excess would have if it did not vary. min_share: of the median.
+bool varies_by_much(std::vector<double> excess, double usual_range, double min_share) {
+  const double range = fifth_range(excess);
+  const double own = std::sqrt(std::max(0.0, range * range - usual_range * usual_range));
+  return own > min_share * std::fabs(median(excess));
 }
 
 /// Returns how much higher a series is in the finding's active steps than in the others: difference
@@ -111,11 +111,29 @@ class WorkJudge {
         mean.noise[step] += tested_.strands[strand].noise[step] * noise_share;
       }
     }
+    constexpr double kMinShareAlone = 0.6;  // half of what work has that is uniform from 0 on
+    constexpr double kMinShareTogether = 0.25;
     const Scan scanned = scan({mean}, {{{0}, {1.0}, 0.0, true}}, std::log(options_.min_factor))[0];
     const auto begin = mean.values.begin();
     return scanned.uneven_score > scanned.even_score &&
            varies_by_much({begin + static_cast<std::ptrdiff_t>(found.first),
-                           begin + static_cast<std::ptrdiff_t>(found.last + 1)});
+                           begin + static_cast<std::ptrdiff_t>(found.last + 1)},
+                          usual_range_of(unit, median(mean.noise)),
+                          unit.strands.size() == 1 ? kMinShareAlone : kMinShareTogether);
+  }
+
+  /// Returns the range, as fifth_range(), of the excess of a replica whose work does not vary.
+  /// noise: its standard deviation. A single rank's work varies at least as that of its peers: by
+  /// what the machine does to each.
+  double usual_range_of(const Unit& unit, double noise) const {
+    constexpr double kOfDeviation = 1.683;  // fifth_range() of a normal distribution
+    if (unit.strands.size() > 1) return kOfDeviation * noise;
+    const std::size_t rank = unit.strands[0];
+    std::vector<double> peers;
+    for (const std::size_t peer : peers_.classes[peers_.class_of[rank]]) {
+      if (peer != rank) peers.push_back(work_.own_range[peer]);
+    }
+    return std::max(kOfDeviation * noise, median(peers));
   }
 
   /// Returns whether the unit's class changed, rather than all classes: the classes outside of the

@@ -40,6 +40,7 @@ struct WorkSeries {
   std::vector<double> class_min_noise;  ///< the same, if the parts of a step were independent
   std::vector<double>
       independent;  ///< by rank, what `noise` would be if the parts of a step were independent
+  std::vector<double> own_range;  ///< by rank, fifth_range() of its log(work in ns) over the steps
   std::vector<SharedSeries> shared;
 };
 /// Compares each rank with its class. Sets all members but `shared`, class_noise and

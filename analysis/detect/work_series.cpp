@@ -351,6 +351,14 @@ std::vector<double> common_of(const std::vector<std::vector<double>>& levels,
   return common;
 }
 
+/// WorkSeries::own_range of a rank.
+double own_range_of(const RankSteps& rank) {
+  std::vector<double> logs;
+  for (std::size_t step = 0; step < rank.steps.size(); ++step)
+    logs.push_back(std::log(std::max(rank.work_ns(step), 1.0)));
+  return fifth_range(std::move(logs));
+}
+
 }  // namespace
 
 WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
@@ -361,6 +369,7 @@ WorkSeries compare_work(const Reduced& reduced, const Peers& peers) {
   work.noise.assign(count, 0.0);
   work.independent.assign(count, 0.0);
   for (const auto& members : peers.classes) compare_class(reduced, members, work);
+  for (const RankSteps& rank : reduced.ranks) work.own_range.push_back(own_range_of(rank));
   return work;
 }
 

@@ -134,6 +134,25 @@ TEST(Detect, NamesSeveralRootCauses) {
   EXPECT_THAT(ranks, testing::UnorderedElementsAre(1, 3, 12));
 }
 
+/// On a machine where equal work takes unequal time.
+TEST(Detect, NoiseOfASlowRankIsNoInputImbalance) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    for (const FaultKind kind : {FaultKind::kSlowCompute, FaultKind::kInputImbalance}) {
+      RunSpec spec = grid(1, 1, 4, {{.kind = kind, .where = 1, .severity = 0.3}});
+      spec.steps = 60;
+      spec.seed = seed;
+      spec.noise.sigma = kind == FaultKind::kSlowCompute ? 0.5 : 0.05;
+      const Detection detection = judge(spec);
+      ASSERT_EQ(detection.root_causes.size(), 1u) << seed;
+      EXPECT_EQ(detection.root_causes[0].cause, kind == FaultKind::kSlowCompute
+                                                    ? Cause::kSlowCompute
+                                                    : Cause::kInputImbalance)
+          << seed << " " << detection.root_causes[0].factor;
+      EXPECT_THAT(detection.root_causes[0].ranks, ElementsAre(1)) << seed;
+    }
+  }
+}
+
 TEST(Detect, PausesOfARankAreOneRootCause) {
   RunSpec spec;
   spec.pattern = Pattern::kHalo;
