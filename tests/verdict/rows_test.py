@@ -187,15 +187,16 @@ class Programs(Case):
         return max((share for share in shares if share > DISTURBED), default=0)
 
     def finding(self, mode, rule):
-        """The advice of a rule on a program that shows it. A busy machine may hide its share in that of other ranks."""
+        """The advice of a rule on a program that shows it. A busy machine may hide its share in that of other ranks, or slow one down."""
         for _ in range(TRIES):
             output = self.pattern(mode, "." + mode)
             found = [one for one in output.answer["advice"] if one["rule"] == rule]
-            if found:
+            slow = [cause for cause in output.causes if cause["kind"] == "slow_compute"]
+            if found and not slow:
                 break
         self.assertTrue(found, output.text)
         self.assertNotRegex(output.text, TRAINING)
-        self.assertEqual([cause for cause in output.causes if cause["kind"] == "slow_compute"], [], output.text)
+        self.assertEqual(slow, [], output.text)
         return found[0]
 
     def test_5_ranks_with_equal_cpu_time_that_share_cores(self):
