@@ -102,22 +102,22 @@ AnnotatedSteps annotated_steps(const RecordSource& source) {
   }
   if (most == 0) return annotated;
   if (!silent.empty()) {
-    annotated.limitations.push_back("the steps that the program tells are not used: ranks " +
-                                    list(silent) + " tell none");
+    annotated.limitations.push_back("the annotated steps are not used: ranks " + list(silent) +
+                                    " annotate none");
     return annotated;
   }
   if (!keep_common(ranks)) {
     annotated.limitations.emplace_back(
-        "the steps that the program tells are not used: ranks tell them in different orders");
+        "the annotated steps are not used: ranks annotate them in different orders");
     return annotated;
   }
   if (ranks.front().empty())
     annotated.limitations.emplace_back(
-        "the steps that the program tells are not used: no step is told by all ranks");
+        "the annotated steps are not used: no step is annotated by all ranks");
   else if (ranks.front().size() < most)
     annotated.limitations.push_back("of up to " + std::to_string(most) +
-                                    " steps that a rank tells, " +
-                                    std::to_string(ranks.front().size()) + " are told by all");
+                                    " steps that a rank annotates, " +
+                                    std::to_string(ranks.front().size()) + " are annotated by all");
   for (const Step& step : ranks.front()) annotated.numbers.push_back(step.key.first);
   for (const auto& steps : ranks) {
     auto& begins = annotated.marks.begin_ns.emplace_back();

@@ -68,10 +68,11 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
     result.links.push_back(std::move(link));
   }
   if (usual == 0)
-    result.limitations.emplace_back("no steps were found: no call comes back at even distances");
+    result.limitations.emplace_back("no steps were found: no call repeats at regular intervals");
   else if (!left_out.empty())
     result.limitations.push_back(
-        "not judged, since their steps could not be told or are too few: ranks " + list(left_out));
+        "not judged, since their steps could not be inferred or are too few: ranks " +
+        list(left_out));
 }
 
 /// Adds a sentence on ranks in which other threads make MPI calls, too: these threads are not

@@ -179,7 +179,7 @@ class CallKeeper {
     }
     if (ranks.empty()) return;
     timeline_.notes.emplace_back(
-        "collectives do not tell their group (no \"Process Group Name\"): those of which all ranks "
+        "collectives do not name their group (no \"Process Group Name\"): those of which all ranks "
         "have equally many in a step are taken as collectives of all ranks");
   }
 

@@ -96,7 +96,7 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step) &&
       std::none_of(timeline.regions.begin(), timeline.regions.end(), is_mpi)) {
     timeline.notes.emplace_back(
-        "no operation says its step (args.step): nothing can be compared step by step");
+        "no operation has a step number (args.step): nothing can be compared step by step");
   }
   std::vector<std::int32_t> rank_of_track;
   for (Track& track : timeline.tracks) {

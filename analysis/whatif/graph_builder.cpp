@@ -101,7 +101,7 @@ OperationGraph graph_of_regions(const RecordSource& source, const MatchTables& t
   const KeptPieces kept = kept_pieces(run, options, graph);
   const std::vector<Piece>& pieces = kept.pieces;
   if (pieces.empty())
-    graph.limitations.emplace_back("nothing was replayed: no operation says its step");
+    graph.limitations.emplace_back("nothing was replayed: no operation has a step number");
   const PieceIndex index = index_of(pieces, tables.track_count());
   WaitSink sink(index, /*is_synchronous=*/true);
   PieceNumbers numbers;

@@ -32,14 +32,14 @@ PreparedGraph::PreparedGraph(OperationGraph& graph)
   if (graph.operations.empty()) return;
   if (share_without_peers(graph) > kMaxWithoutPeers) {
     limitations_.emplace_back(
-        "nothing was replayed: the steps are too unlike each other to tell what their parts take "
-        "usually");
+        "nothing was replayed: the steps differ too much to determine the usual time of their "
+        "parts");
     return;
   }
   replay_.emplace(graph);
   if (replay_->cut_count() != 0) {  // and are no longer in the graph
     graph.limitations.push_back(std::to_string(replay_->cut_count()) +
-                                " waits went round in a circle and were cut");
+                                " waits formed cycles and were removed");
     limitations_ = graph.limitations;
   }
   usual_ns_ = usual_durations_ns(graph);

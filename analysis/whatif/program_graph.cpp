@@ -107,7 +107,7 @@ OperationGraph ProgramGraph::take() {
     if (step < plan_.numbers.size()) piece.step = plan_.numbers[step];
   }
   if (all.empty() && graph.limitations.empty())
-    graph.limitations.emplace_back("nothing was replayed: no operation says its step");
+    graph.limitations.emplace_back("nothing was replayed: no operation has a step number");
   assemble(all, waits_, numbers, tables_, graph);
   return graph;
 }

@@ -76,7 +76,8 @@ class EventBuffer {
  private:
   friend class Recorder;
 
-  static constexpr Word kNoCall = trace::kUnknownCall;  ///< first word of `pending`: also in no call
+  static constexpr Word
+      kNoCall = trace::kUnknownCall;  ///< first word of `pending`: also in no call
 
   bool make_space(std::size_t words) noexcept;
   bool next_chunk() noexcept;

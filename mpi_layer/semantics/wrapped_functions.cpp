@@ -34,7 +34,7 @@ constexpr DepthRow depth_row() {
       requires { Semantics<F>::kSaysNothing; } || requires { Semantics<F>::kTracksHandlesOnly; }) {
     return {Depth::kEnterLeave, ""};
   } else {
-    static_assert(!Semantics<F>::kRecordedFields.empty(), "what it tells, for people");
+    static_assert(!Semantics<F>::kRecordedFields.empty(), "the recorded fields, in words");
     constexpr bool kNamesObject = requires { Semantics<F>::kNamesObject; };
     return {kNamesObject ? Depth::kObject : Depth::kFullSemantics, Semantics<F>::kRecordedFields};
   }

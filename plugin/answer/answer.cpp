@@ -170,7 +170,7 @@ void Answer::drop_negligible() {
   detection_.limitations.push_back((negligible == 1
                                         ? std::string("One disturbance")
                                         : std::to_string(negligible) + " disturbances") +
-                                   " that cost less than 0.1 % of the run are not told.");
+                                   " that cost less than 0.1 % of the run are not listed.");
 }
 
 /// Drops advice on uneven work if the verdict names a pipeline stage: its remedy is to move layers,

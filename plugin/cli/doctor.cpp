@@ -43,7 +43,7 @@ Findings examine(const Subject& subject) {
       {"ranks", [&] { return check_ranks(subject); }},
       {"preload", check_preloads},
       {"scratch", [&] { return check_scratch(options.values); }},
-      {"folder", [&] { return check_run_directory(options.values); }},
+      {"directory", [&] { return check_run_directory(options.values); }},
       {"clock", [&] { return check_clock(options.values); }},
       {"ptrace", [] { return check_ptrace(); }},
       {"slurm", [&] { return check_slurm(subject); }},

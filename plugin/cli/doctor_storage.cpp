@@ -119,14 +119,14 @@ Findings check_run_directory(const config::Options& options) {
   const std::string text = "in " + directory + " (" + type + "), " +
                            human_bytes(free_bytes(directory)) + " free";
   if (!trace::is_writable_directory(directory)) {
-    return {{Verdict::kProblem, "folder",
+    return {{Verdict::kProblem, "directory",
              directory + " is not writable: traces will stay in the scratch directory",
              "Set MEGASCOPE_OUT to a writable directory."}};
   }
-  if (is_shared(type)) return {{Verdict::kOk, "folder", text + ", shared", ""}};
+  if (is_shared(type)) return {{Verdict::kOk, "directory", text + ", shared", ""}};
   if (!spans_nodes())
-    return {{Verdict::kOk, "folder", text + "; visible on this machine only", ""}};
-  return {{Verdict::kProblem, "folder",
+    return {{Verdict::kOk, "directory", text + "; visible on this machine only", ""}};
+  return {{Verdict::kProblem, "directory",
            text + " is visible on this node only: traces of other nodes will stay there",
            "Set MEGASCOPE_OUT to a directory shared by all nodes, or combine the traces afterwards "
            "with "

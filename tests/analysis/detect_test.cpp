@@ -144,9 +144,8 @@ TEST(Detect, NoiseOfASlowRankIsNoInputImbalance) {
       spec.noise.sigma = kind == FaultKind::kSlowCompute ? 0.5 : 0.05;
       const Detection detection = judge(spec);
       ASSERT_EQ(detection.root_causes.size(), 1u) << seed;
-      EXPECT_EQ(detection.root_causes[0].cause, kind == FaultKind::kSlowCompute
-                                                    ? Cause::kSlowCompute
-                                                    : Cause::kInputImbalance)
+      EXPECT_EQ(detection.root_causes[0].cause,
+                kind == FaultKind::kSlowCompute ? Cause::kSlowCompute : Cause::kInputImbalance)
           << seed << " " << detection.root_causes[0].factor;
       EXPECT_THAT(detection.root_causes[0].ranks, ElementsAre(1)) << seed;
     }

@@ -18,7 +18,7 @@ import told_skips  # noqa: E402
 
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
-ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "folder", "clock", "ptrace", "slurm", "gpu"]
+ABOUTS = ["library", "exports", "options", "mpi", "fortran", "launcher", "preload", "scratch", "directory", "clock", "ptrace", "slurm", "gpu"]
 CLONE_NEWNS = 0x00020000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 
@@ -285,8 +285,8 @@ class Storage(Case):
                         MEGASCOPE_BUFFER_SIZE="400M")
 
     def test_a_run_directory_of_this_node_only(self):
-        self.expect("folder", "ok", self.directory)
-        self.expect("folder", "problem", "visible on this node only", SLURM_STEP_NUM_NODES="2")
+        self.expect("directory", "ok", self.directory)
+        self.expect("directory", "problem", "visible on this node only", SLURM_STEP_NUM_NODES="2")
 
 
 class Slurm(Case):

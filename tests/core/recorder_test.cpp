@@ -66,28 +66,6 @@ class RecorderTest : public testing::Test {
     }
   }
 
-  /// As record(), for calls that are marked as pending before they are recorded and last a moment.
-  static void record_marked(Recorder& recorder, std::uint32_t count) {
-    constexpr int kMoment = 200;
-    EventBuffer* buffer = recorder.buffer_of_this_thread();
-    ASSERT_NE(buffer, nullptr);
-    std::atomic<int> moments{0};
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const encoding::Word comm = encoding::Word{i & 0x7FFF} << 32;
-      encoding::Word* mark = buffer->pending().words;
-      mark[1] = comm;
-      std::atomic_signal_fence(std::memory_order_seq_cst);
-      const std::uint64_t entered = recorder.ticks();
-      mark[0] = encoding::entry_word(entered, buffer->base_ticks(), 3);
-      for (int passed = 0; passed < kMoment; ++passed) ++moments;
-      if (!buffer->ensure(encoding::kBareWords)) continue;
-      encoding::Word* to = buffer->cursor();
-      to[0] = encoding::entry_word(entered, buffer->base_ticks(), 3);
-      to[1] = encoding::Word{1} | comm;
-      buffer->commit(to + encoding::kBareWords);
-    }
-  }
-
   std::vector<std::vector<std::uint32_t>> numbers() const {
     std::vector<std::vector<std::uint32_t>> numbers;
     std::unique_ptr<trace::TraceFile> file;
@@ -135,31 +113,6 @@ TEST_F(RecorderTest, IsReadableWhileItRuns) {
     record(recorder, 10, 5000);
     EXPECT_EQ(numbers().at(0).size(), 5010u);
   });
-  (void)recorder.finish(EndState::kFinalized);
-}
-
-/// Without it a healthy program is read as one that waits for a message that it has received.
-TEST_F(RecorderTest, ThePendingCallIsTheNextAfterTheRecordedOnes) {
-  Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
-  std::atomic<bool> is_done{false};
-  std::thread writer([&] {
-    record_marked(recorder, 300'000);
-    is_done = true;
-  });
-  int pending_count = 0;
-  for (std::uint32_t last = 0; !is_done;) {
-    std::unique_ptr<trace::TraceFile> file;
-    ASSERT_TRUE(trace::TraceFile::open(directory_ + "/rank-0.mgt", file).is_ok());
-    if (file->definitions().locations.empty()) continue;
-    const auto calls = file->calls(0);
-    for (Call call; calls->next(call); last = call.comm) {
-      if (!call.is_pending) continue;
-      ASSERT_EQ(call.comm, (last + 1) & 0x7FFF);
-      ++pending_count;
-    }
-  }
-  writer.join();
-  EXPECT_GT(pending_count, 0);
   (void)recorder.finish(EndState::kFinalized);
 }
 

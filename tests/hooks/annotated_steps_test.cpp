@@ -16,7 +16,7 @@
 #include <functional>
 
 /// The same run with and without hooks: what MPI did is the same to everybody who asks for it, and
-/// the steps that the program tells are those that it is judged by.
+/// the annotated steps are those that it is judged by.
 namespace megascope::detect {
 namespace {
 
@@ -44,7 +44,7 @@ struct Annotated {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
-/// What a rank tells.
+/// What a rank annotates.
 using Annotate = std::function<std::vector<Annotated>(std::int32_t rank,
                                                       std::vector<Annotated> all)>;
 
@@ -200,7 +200,7 @@ TEST(AnnotatedSteps, NeedAllRanks) {
   };
   const AnnotatedSteps annotated = annotated_steps(with_hooks(bare, without_two));
   EXPECT_FALSE(annotated.is_there());
-  EXPECT_THAT(annotated.limitations, ElementsAre(HasSubstr("ranks 2, 7 tell none")));
+  EXPECT_THAT(annotated.limitations, ElementsAre(HasSubstr("ranks 2, 7 annotate none")));
 }
 
 TEST(AnnotatedSteps, AreThoseThatAllHave) {
@@ -213,8 +213,9 @@ TEST(AnnotatedSteps, AreThoseThatAllHave) {
   const AnnotatedSteps annotated = annotated_steps(with_hooks(bare, shorter));
   ASSERT_EQ(annotated.numbers.size(), 12u);
   EXPECT_EQ(annotated.numbers.front(), 20);
-  EXPECT_THAT(annotated.limitations,
-              ElementsAre(HasSubstr("of up to 20 steps that a rank tells, 12 are told by all")));
+  EXPECT_THAT(
+      annotated.limitations,
+      ElementsAre(HasSubstr("of up to 20 steps that a rank annotates, 12 are annotated by all")));
 }
 
 TEST(AnnotatedSteps, MayCountAnewAndBackwards) {

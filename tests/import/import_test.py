@@ -218,7 +218,7 @@ class BadInput(Case):
         path = self.write("t.json", [dict(self.EVENT, pid=pid, ts=1000 * i, args={}) for pid in (0, 1) for i in range(50)])
         self.call("import", path, "--out", self.run_directory)
         found = self.analyze(code=0)
-        reason = "nothing was replayed: no operation says its step"
+        reason = "nothing was replayed: no operation has a step number"
         self.assertEqual((found["slowdown"], found["what_if"]), (None, {"slowdown": None, "limits": [reason]}))
         self.assertIn("Note: " + reason, self.call("analyze", self.run_directory).stdout)
 

@@ -292,7 +292,7 @@ TEST_F(PytorchTimeline, CollectivesWithoutAGroupAreOfAllWhereAllHaveThem) {
   EXPECT_EQ(facts[1][0].sequence, 1u);
   EXPECT_EQ(facts[2][0].kind, FactKind::kValue);  // rank 1 has none
   EXPECT_EQ(both->process(0).regions.back().name, "ncclKernel_AllGather_RING_LL_Sum_int8_t");
-  EXPECT_THAT(both->timeline().notes.back(), HasSubstr("do not tell their group"));
+  EXPECT_THAT(both->timeline().notes.back(), HasSubstr("do not name their group"));
 }
 
 TEST_F(PytorchTimeline, FilesOfABuildWithoutKinetoCountFromTheirOwnBegin) {

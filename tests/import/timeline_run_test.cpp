@@ -183,7 +183,7 @@ TEST(TimelineRun, SaysThatThereAreNoSteps) {
   Timeline timeline = two_stages();
   for (Operation& operation : timeline.operations) operation.step = kUnknown;
   EXPECT_THAT(run_of(timeline, "pp=2")->timeline().notes,
-              ElementsAre(HasSubstr("no operation says its step")));
+              ElementsAre(HasSubstr("no operation has a step number")));
 }
 
 TEST(TimelineRun, MemoryIsOfOperationsNotOfRanksTimesNames) {

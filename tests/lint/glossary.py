@@ -7,7 +7,7 @@ SECTION = "## Words that are not used"
 EXEMPT = [
     r"MEGASCOPE_[A-Z0-9_]*|megascope_[a-z0-9_]*",  # environment variables, exported symbols
     r"[\"'`.\[]culprits?\b|\bculprits?[\"'`:]",    # JSON key of analyze and report.json
-    r"\"run_folder\"|\"folder\",",                 # property of native traces; `about` in the JSON of doctor
+    r"\"run_folder\"",                             # property of native traces
     r"[\"`]step_talk[\"`]",                        # JSON key of report.json
     r"\"wishes\"|name_bytes wishes credits",       # JSON key of the live view's `hello`, in code and in docs/live_protocol.md
     r"--[a-z-]+|/[\w/.-]+",                        # option names, paths
