@@ -35,8 +35,6 @@ OF_ITSELF = {"slow_compute", "slow_host", "host_stall", "stage_imbalance", "inpu
 TRAINING = re.compile(r"stage|replica|pipeline|micro-?batch|training", re.I)
 DISTURBED = 0.05                       # of a rank's time that it waits for a core of its own, as others have it
 EQUAL = 1.1                            # CPU times of ranks with the same work, on cores and caches that they share
-PARTS_EQUAL = 1.3                      # the same in any few steps
-STEADY = 0.1                           # equal steps, from their first to their last fifth
 
 
 def one_line(text):
@@ -157,27 +155,15 @@ class Programs(Case):
         return self.run_program([os.path.join(BUILD, "tests", "patterns"), mode, os.path.join(self.directory, "file")], name=name)
 
     def working(self, mode, work_us, ranks=4, slow_rank=-1, factor=1.0, name=""):
-        """Output, and CPU times by rank and step as the ranks measured them."""
+        """Output, and CPU time a step by rank as the ranks measured it."""
         truth = os.path.join(self.directory, "truth")
         output = self.run_program([os.path.join(BUILD, "tests", "working"), mode, "spin", "120", str(work_us), str(slow_rank), str(factor), "0", truth],
                                   ranks=ranks, name=name)
         cpu_ns = []
         for rank in range(ranks):
             with open(f"{truth}.{rank}", encoding="utf-8") as file:
-                cpu_ns.append([int(line.split()[1]) for line in file])
+                cpu_ns.append(statistics.mean(int(line.split()[1]) for line in file))
         return output, cpu_ns
-
-    @staticmethod
-    def apart(steps, length=8):
-        """The largest ratio of the CPU times of two ranks in as many successive steps."""
-        sums = [[sum(times[begin:begin + length]) for begin in range(0, len(times), length)] for times in steps]
-        return max(max(part) / min(part) for part in zip(*sums))
-
-    @staticmethod
-    def variation(times):
-        """From the first to the last fifth of the values, as a share of the first."""
-        first, _, _, last = statistics.quantiles(times, n=5)
-        return last / first - 1
 
     @staticmethod
     def waited_for_core(output):
@@ -187,44 +173,40 @@ class Programs(Case):
         return max((share for share in shares if share > DISTURBED), default=0)
 
     def finding(self, mode, rule):
-        """The advice of a rule on a program that shows it. A busy machine may hide its share in that of other ranks, or slow one down."""
+        """The advice of a rule on a program that shows it. A busy machine may hide its share in that of other ranks."""
         for _ in range(TRIES):
             output = self.pattern(mode, "." + mode)
             found = [one for one in output.answer["advice"] if one["rule"] == rule]
-            slow = [cause for cause in output.causes if cause["kind"] == "slow_compute"]
-            if found and not slow:
+            if found:
                 break
         self.assertTrue(found, output.text)
         self.assertNotRegex(output.text, TRAINING)
-        self.assertEqual(slow, [], output.text)
+        self.assertEqual([cause for cause in output.causes if cause["kind"] == "slow_compute"], [], output.text)
         return found[0]
 
     def test_5_ranks_with_equal_cpu_time_that_share_cores(self):
         for mode in ("allreduce", "parts"):
             with self.subTest(mode=mode):
                 for _ in range(TRIES):
-                    output, steps = self.working(mode, 5000, name="." + mode)
-                    cpu_ns = [statistics.mean(times) for times in steps]
-                    if max(cpu_ns) < EQUAL * min(cpu_ns) and self.apart(steps) < PARTS_EQUAL:
+                    output, cpu_ns = self.working(mode, 5000, name="." + mode)
+                    if max(cpu_ns) < EQUAL * min(cpu_ns):
                         break
                 else:
-                    self.skipTest(f"the machine disturbs ranks: they computed {cpu_ns} ns a step, in a part of the run {self.apart(steps):.2f} times "
-                                  "as long as another")
-                self.assertEqual([one for one in self.named(output) if one[0] in OF_ITSELF], [], f"{output.text}\nCPU times: {steps}")
+                    self.skipTest(f"the machine disturbs ranks: they computed {cpu_ns} ns a step")
+                self.assertEqual([one for one in self.named(output) if one[0] in OF_ITSELF], [], output.text)
                 self.assertRegex(output.flat, r"4 ranks share 2 cores .*they waited \d+ % of their time for one")
 
     def test_6_a_rank_with_a_third_more_work(self):
         for number in range(4):
             with self.subTest(run=number):
                 for _ in range(TRIES):
-                    output, steps = self.working("allreduce", 5000, ranks=2, slow_rank=1, factor=1.3, name=f".{number}")
-                    truth, waited = statistics.mean(steps[1]) / statistics.mean(steps[0]), self.waited_for_core(output)
-                    is_steady = max(self.variation(times) for times in steps) < STEADY
-                    if not waited and is_steady and abs(truth - 1.3) < 0.06:
+                    output, cpu_ns = self.working("allreduce", 5000, ranks=2, slow_rank=1, factor=1.3, name=f".{number}")
+                    truth, waited = cpu_ns[1] / cpu_ns[0], self.waited_for_core(output)
+                    if not waited and abs(truth - 1.3) < 0.06:
                         break
                 else:  # before a verdict is looked at: in truth the run is not one with 1.3 times the work
                     self.skipTest(f"the machine disturbs ranks: they waited {waited:.0%} of their time for a core of their own, "
-                                  f"1.3 times the work took {truth:.2f} times the CPU time, equal steps {'varied' if not is_steady else 'did not vary'}")
+                                  f"1.3 times the work took {truth:.2f} times the CPU time")
                 first = output.causes[0]
                 self.assertEqual((first["kind"], first["ranks"]), ("slow_compute", [1]), output.text)
                 self.assertAlmostEqual(first["factor"], truth, delta=0.1)
