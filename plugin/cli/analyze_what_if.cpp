@@ -31,6 +31,27 @@ void add_notes(const WhatIf& what_if, std::vector<std::string>& lines) {
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
+/// A rank without whose slowness most of the loss would not be there. No rule found a cause for it:
+/// for example, it is slow in too few steps.
+std::string no_cause_text(const WhatIf& what_if) {
+  constexpr double kMost = 0.5;   // share of the loss
+  constexpr double kSeen = 1.01;  // speedup
+  const std::string none = "No cause was found for it";
+  const Scenario* largest = nullptr;
+  for (const Scenario& scenario : what_if.scenarios) {
+    if (scenario.kind == Scenario::Kind::kRank &&
+        (largest == nullptr || scenario.gain > largest->gain))
+      largest = &scenario;
+  }
+  if (largest == nullptr || largest->gain < kSeen ||
+      1.0 - 1.0 / largest->gain < kMost * what_if.loss.total)
+    return none + ".";
+  return none + fmt::format(
+                    ", but most of it is lost on {}: without what is slow there the run would be "
+                    "{:.2f} times as fast. It may be chance.",
+                    largest->name, largest->gain);
+}
+
 /// The time lost, and the part of it that the causes explain.
 std::string loss_text(const WhatIf& what_if) {
   const std::string steps = fmt::format("a step takes {}, without slow operations {}",
@@ -40,7 +61,7 @@ std::string loss_text(const WhatIf& what_if) {
                        report::percent_text(kWorthReporting - 1.0));
   std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}",
                                  report::percent_text(what_if.loss.total), steps);
-  if (what_if.asked.empty()) return text + ". No cause was found for it.";
+  if (what_if.asked.empty()) return text + ". " + no_cause_text(what_if);
   const double explained = std::min(1.0, what_if.loss.explained / what_if.loss.total);
   return text + fmt::format(". {} {:.0f} % of that.",
                             what_if.asked.size() == 1 ? "The cause above explains"
