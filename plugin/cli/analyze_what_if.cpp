@@ -31,25 +31,33 @@ void add_notes(const WhatIf& what_if, std::vector<std::string>& lines) {
 
 std::string duration(double time_ns) { return human_duration(static_cast<std::int64_t>(time_ns)); }
 
-/// A rank without whose slowness most of the loss would not be there. No rule found a cause for it:
-/// for example, it is slow in too few steps.
+/// Returns the scenario of this kind with the largest gain; null: there is none.
+const Scenario* largest_of(const WhatIf& what_if, Scenario::Kind kind) {
+  const Scenario* largest = nullptr;
+  for (const Scenario& scenario : what_if.scenarios) {
+    if (scenario.kind == kind && (largest == nullptr || scenario.gain > largest->gain))
+      largest = &scenario;
+  }
+  return largest;
+}
+
+/// Names the rank, or else the parallel group, on which most of the loss occurs. No rule found a
+/// cause for it: for example, it is slow in too few steps.
 std::string no_cause_text(const WhatIf& what_if) {
   constexpr double kMost = 0.5;   // share of the loss
   constexpr double kSeen = 1.01;  // speedup
   const std::string none = "No cause was found for it";
-  const Scenario* largest = nullptr;
-  for (const Scenario& scenario : what_if.scenarios) {
-    if (scenario.kind == Scenario::Kind::kRank &&
-        (largest == nullptr || scenario.gain > largest->gain))
-      largest = &scenario;
+  for (const Scenario::Kind kind : {Scenario::Kind::kRank, Scenario::Kind::kGroup}) {
+    const Scenario* const largest = largest_of(what_if, kind);
+    if (largest == nullptr || largest->gain < kSeen ||
+        1.0 - 1.0 / largest->gain < kMost * what_if.loss.total)
+      continue;
+    return none + fmt::format(
+                      ", but most of it is lost on {}: without what is slow there the run would be "
+                      "{:.2f} times as fast. It may be chance.",
+                      largest->name, largest->gain);
   }
-  if (largest == nullptr || largest->gain < kSeen ||
-      1.0 - 1.0 / largest->gain < kMost * what_if.loss.total)
-    return none + ".";
-  return none + fmt::format(
-                    ", but most of it is lost on {}: without what is slow there the run would be "
-                    "{:.2f} times as fast. It may be chance.",
-                    largest->name, largest->gain);
+  return none + ".";
 }
 
 /// The time lost, and the part of it that the causes explain.
