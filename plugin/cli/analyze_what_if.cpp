@@ -44,13 +44,13 @@ const Scenario* largest_of(const WhatIf& what_if, Scenario::Kind kind) {
 /// Names the rank, or else the parallel group, on which most of the loss occurs. No rule found a
 /// cause for it: for example, it is slow in too few steps.
 std::string no_cause_text(const WhatIf& what_if) {
-  constexpr double kMost = 0.5;   // share of the loss
-  constexpr double kSeen = 1.01;  // speedup
+  constexpr double kMinShare = 0.5;  // of the loss
+  constexpr double kSeen = 1.01;     // speedup
   const std::string none = "No cause was found for it";
   for (const Scenario::Kind kind : {Scenario::Kind::kRank, Scenario::Kind::kGroup}) {
     const Scenario* const largest = largest_of(what_if, kind);
     if (largest == nullptr || largest->gain < kSeen ||
-        1.0 - 1.0 / largest->gain < kMost * what_if.loss.total)
+        1.0 - 1.0 / largest->gain < kMinShare * what_if.loss.total)
       continue;
     return none + fmt::format(
                       ", but most of it is lost on {}: without what is slow there the run would be "
