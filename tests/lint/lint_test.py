@@ -38,9 +38,9 @@ class Includes(unittest.TestCase):
         self.assertEqual(includes("mpi_layer/calls/a.h", '#include "mpi_layer/semantics/b.h"\n'),
                          ["mpi_layer/calls/a.h:1: mpi_layer/semantics/b.h is of level 3.6, not below mpi_layer/calls (3.3)"])
         self.assertEqual(len(includes("mpi_layer/wrappers/a.cpp", '#include "mpi_layer/fortran/b.h"\n')), 1)
-        self.assertEqual(len(includes("plugin/live/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
-        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/b.h"\n'),
-                         ["mpi_layer/calls/a.cpp:1: plugin/live/b.h is beside mpi_layer/calls: decimals order the modules of one directory only"])
+        self.assertEqual(len(includes("plugin/live/hub/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
+        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/protocol/b.h"\n'),
+                         ["mpi_layer/calls/a.cpp:1: plugin/live/protocol/b.h is beside mpi_layer/calls: decimals order the modules of one parent directory only"])
 
     def test_vendor_headers_have_one_home(self):
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)
