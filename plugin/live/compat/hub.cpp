@@ -54,7 +54,7 @@ void CompatHub::disconnect(ClientId id) {
 
 bool CompatHub::count_message(ClientId id, std::int64_t now_ns) {
   Client* const client = find(id);
-  return client != nullptr && client->rate.may_speak(now_ns);
+  return client != nullptr && client->rate.may_send(now_ns);
 }
 
 void CompatHub::reply(Client& client, std::string text) {
@@ -71,7 +71,7 @@ void CompatHub::refuse(Client& client, const std::string& sentence) {
 bool CompatHub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   Client* const client = find(id);
   if (client == nullptr) return false;
-  if (!client->rate.may_speak(now_ns)) {
+  if (!client->rate.may_send(now_ns)) {
     refuse(*client, "The client sent more than 100 messages in a second.");
     return false;
   }

@@ -65,14 +65,14 @@ void Hub::reply(Client& client, std::string text) {
 
 bool Hub::count_message(ClientId id, std::int64_t now_ns) {
   const auto found = clients_.find(id);
-  return found != clients_.end() && found->second.rate.may_speak(now_ns);
+  return found != clients_.end() && found->second.rate.may_send(now_ns);
 }
 
 bool Hub::receive(ClientId id, std::string_view text, std::int64_t now_ns) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return false;
   Client& client = found->second;
-  if (!client.rate.may_speak(now_ns)) {
+  if (!client.rate.may_send(now_ns)) {
     reply(client, error_text("The client sent more than 100 messages in a second.", {}));
     return false;
   }

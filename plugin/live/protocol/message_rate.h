@@ -13,7 +13,7 @@ class MessageRate {
  public:
   explicit MessageRate(std::int64_t now_ns = 0) : since_ns_(now_ns) {}
   /// Counts a message. False: the limit is exceeded.
-  bool may_speak(std::int64_t now_ns) {
+  bool may_send(std::int64_t now_ns) {
     const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) *
                            1e-9;
     space_ = std::min(kMessageBurst, space_ + seconds * kMessagesPerSecond);

@@ -144,10 +144,10 @@ void ClientSession::look_whether_idle() {
   auto& stream = beast::get_lowest_layer(socket_);
   if (stream.rate_policy().is_endless()) return give_up();
   error_code error;
-  const bool has_spoken = stream.socket().available(error) != 0;
+  const bool has_unread_bytes = stream.socket().available(error) != 0;
   const Clock::duration silence = Clock::now() - stream.rate_policy().reported_at();
-  if (error || (!has_spoken && silence > kTimeout)) return give_up();
-  if (has_spoken || silence < kTimeout / 2 || std::exchange(is_pinging_, true)) return;
+  if (error || (!has_unread_bytes && silence > kTimeout)) return give_up();
+  if (has_unread_bytes || silence < kTimeout / 2 || std::exchange(is_pinging_, true)) return;
   socket_.async_ping({},
                      [self = shared_from_this()](const error_code&) { self->is_pinging_ = false; });
 }
