@@ -2,7 +2,7 @@
 // frame, beside the same as JSON text, as the reference sends it. 4096 tokens of 96 tiles, means,
 // float16. Counters: bytes sent.
 
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 #include "plugin/tensors/rank_update.h"
 
 #include <benchmark/benchmark.h>

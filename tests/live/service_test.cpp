@@ -1,4 +1,4 @@
-#include "plugin/live/service.h"
+#include "plugin/live/server/service.h"
 
 #include "plugin/tensors/rank_update.h"
 #include "plugin/tensors/step_block.h"
