@@ -14,7 +14,6 @@ namespace {
 
 enum class Tracked : std::uint8_t {
   kNever,
-  kOnlyAsks,  ///< never; a query in a group whose other functions are tracked
   kWhileOff,  ///< while recording is off
   kAlways,    ///< while recording is off, and if MEGASCOPE_MPI omits it
 };
@@ -62,7 +61,8 @@ constexpr Kinds kExpected[] = {
      "Type_ub Type_vector Unpack Unpack_external Win_c2f Win_call_errhandler "
      "Win_create_errhandler Win_create_keyval Win_delete_attr Win_f2c Win_free_keyval "
      "Win_get_attr Win_get_errhandler Win_set_attr Win_set_errhandler Wtick Wtime"},
-    {RegionRole::kFunction, CollectiveOp::kNone, Tracked::kOnlyAsks,
+    // Frequent queries, in groups whose other functions are tracked.
+    {RegionRole::kFunction, CollectiveOp::kNone, Tracked::kNever,
      "Cart_coords Cart_get Cart_rank Cart_shift Cartdim_get Comm_compare Comm_get_name "
      "Comm_rank Comm_remote_size Comm_size Comm_test_inter Dims_create Topo_test"},
     {RegionRole::kFunction, CollectiveOp::kNone, Tracked::kAlways,
@@ -137,8 +137,7 @@ constexpr Kinds kExpected[] = {
 };
 
 Tracked tracked(Fn fn) {
-  if (only_asks(fn)) return Tracked::kOnlyAsks;
-  if (makes_handles(fn)) return Tracked::kAlways;
+  if (is_always_tracked(fn)) return Tracked::kAlways;
   return tracks_handles(fn) ? Tracked::kWhileOff : Tracked::kNever;
 }
 
