@@ -1,10 +1,10 @@
 #include "plugin/live/answers.h"
 
+#include "plugin/capture/capture_request.h"
 #include "plugin/live/bounds.h"
 #include "plugin/live/hub.h"
 #include "plugin/live/json_fields.h"
 #include "plugin/live/page.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -44,16 +44,16 @@ Json bounds_json() {
   return {{"clients", kMaxClients},
           {"panels", kMaxSubscriptions},
           {"names", kMaxNames},
-          {"name_bytes", tensors::kCaptureRequestNameBytes - 1},
-          {"wishes", tensors::kMaxCaptureRequests},
+          {"name_bytes", capture::kCaptureRequestNameBytes - 1},
+          {"wishes", capture::kMaxCaptureRequests},
           {"credits", kMaxCredits},
           {"message_bytes", kMaxMessageBytes},
           {"messages_per_second", kMessagesPerSecond},
           {"frame_bytes", kMaxFrameBytes},
           {"steps", kMaxSteps},
           {"series_bytes", kMaxSeriesBytes},
-          {"tiles", tensors::kMaxTiles},
-          {"whole_elements", tensors::kMaxWholeElements}};
+          {"tiles", capture::kMaxTiles},
+          {"whole_elements", capture::kMaxWholeElements}};
 }
 
 Json ranks_json(const LiveSettings& settings) {

@@ -12,7 +12,7 @@
 #include "plugin/run/message.h"
 #include "plugin/run/output.h"
 #include "plugin/run/session.h"
-#include "plugin/tensors/statistics_sink.h"
+#include "plugin/steps/statistics_sink.h"
 
 #include <cstdlib>
 #include <new>
@@ -46,9 +46,8 @@ void Session::make_exchange() {
                           (has_live || !tensors_.empty()));
   const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
   if (!is_wanted || !has_steps) return;
-  if (has_live) capture_ = new tensors::Capture;
-  exchange_ = new tensors::StepExchange(!tensors_.empty(), options_.values.nan_steps.value,
-                                        capture_);
+  if (has_live) capture_ = new capture::Capture;
+  exchange_ = new steps::StepExchange(!tensors_.empty(), options_.values.nan_steps.value, capture_);
 }
 
 ControlPlan Session::control_plan() const {
@@ -113,7 +112,7 @@ void Session::open_hooks() {
   }
   if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
     hooks::set_tensor_sink(
-        new tensors::StatisticsSink(tensors_, exchange_, capture_));  // never freed
+        new steps::StatisticsSink(tensors_, exchange_, capture_));  // never freed
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   if (options_.values.cpu_time) gate |= hooks::kCpu;

@@ -4,7 +4,7 @@
 #include "core/trace/reader.h"
 #include "mpi_layer/own_communication/mpi_collective.h"
 #include "mpi_layer/own_communication/step_control.h"
-#include "plugin/tensors/statistics_sink.h"
+#include "plugin/steps/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
 
@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /// StepControl and StepExchange of several ranks, without an MPI library (fake_world.h).
-namespace megascope::tensors {
+namespace megascope::steps {
 namespace {
 
 using mpi::Fn;
@@ -353,4 +353,4 @@ TEST_F(Exchange, OtherThreadsShowWhileStepsBegin) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::steps
