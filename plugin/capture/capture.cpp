@@ -109,7 +109,7 @@ void Capture::set_layout(const tensors::Layout& layout) {
   named_.clear();  // the global shapes depend on the layout
 }
 
-TensorKinds Capture::wanted_kinds(std::string_view name) const noexcept {
+TensorKinds Capture::wanted_kinds(std::string_view name) noexcept {
   TensorKinds kinds = 0;
   for (const CaptureRequest& capture_request : state()->capture_requests) {
     if (capture_request.kind == CaptureRequestKind::kCounters ||
@@ -199,7 +199,7 @@ void Capture::add(const std::optional<CallSums>& sums) {
   if (sums) writer_.add(*sums);
 }
 
-void Capture::polls() noexcept {
+void Capture::note_first_poll() noexcept {
   const std::lock_guard lock(mutex_);
   has_polled_ = is_to_report_polls_ = true;
 }

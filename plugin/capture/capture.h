@@ -30,7 +30,7 @@ namespace megascope::capture {
 /// take_rank_update() packs them into the next rank update for rank 0 (at most
 /// kMaxRankUpdateBytes). Any thread, except where a function says otherwise. Never destroyed,
 /// because hooks may call it until the process ends.
-class Capture final : public CounterSink, public RequestSink {
+class Capture final : public CounterSink, public CaptureSink, public RequestSink {
  public:
   /// Starts recording counter values, so that clients that connect later also get earlier values.
   /// ranks: size of MPI_COMM_WORLD; the history is bounded over all ranks together.
@@ -45,11 +45,11 @@ class Capture final : public CounterSink, public RequestSink {
   void set_layout(const tensors::Layout& layout);
 
   /// The tensor kinds for which some request matches tensors of this name.
-  TensorKinds wanted_kinds(std::string_view name) const noexcept;
-  bool wants_statistics(const TensorView& tensor) const noexcept;
+  TensorKinds wanted_kinds(std::string_view name) noexcept override;
+  bool wants_statistics(const TensorView& tensor) const noexcept override;
   /// Computes all requested views of the tensor and queues them. Reads the tensor on the calling
   /// thread; on failure, queues a notice for the client.
-  void take(const TensorView& tensor) noexcept;
+  void take(const TensorView& tensor) noexcept override;
   /// Records a counter's new value. Lock-free.
   void set(CounterId counter, double value) noexcept override;
   /// Copies the current counter values into the history, once a step. Only on the thread that
@@ -58,9 +58,9 @@ class Capture final : public CounterSink, public RequestSink {
 
   void add(const Interval& interval);
   void add(const std::optional<CallSums>& sums);
-  void polls() noexcept override;
-  void ended_idle_step() noexcept override { was_idle_.store(true, std::memory_order_relaxed); }
-  /// Whether the step that ended last was idle (RequestSink::ended_idle_step). Resets the flag.
+  void note_first_poll() noexcept override;
+  void note_idle_step() noexcept override { was_idle_.store(true, std::memory_order_relaxed); }
+  /// Whether the step that ended last was idle (RequestSink::note_idle_step). Resets the flag.
   bool take_idle() noexcept { return was_idle_.exchange(false, std::memory_order_relaxed); }
   void reply(std::string_view text) noexcept override;
   /// Marks the start of a client's request. For one minute from here, has_request() is true and

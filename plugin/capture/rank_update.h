@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/rank_mailbox.h"
 #include "core/record/point.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 /// program on machines of one kind.
 namespace megascope::capture {
 
-inline constexpr std::size_t kMaxRankUpdateBytes = ControlPort::kMaxRankUpdateBytes;
+inline constexpr std::size_t kMaxRankUpdateBytes = RankMailbox::kMaxRankUpdateBytes;
 
 /// A contiguous range of a view's split dimension that a rank holds: elements [start, start +
 /// count) of the part are elements [whole_start, whole_start + count) of the whole view.

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/rank_mailbox.h"
+#include "core/lifecycle/step_reduction.h"
 
 #include <atomic>
 #include <string>
@@ -10,7 +11,7 @@
 namespace megascope::test {
 
 /// Says nothing in blocks, and counts what it is asked. Letters are texts.
-struct CountingPort final : ControlPort {
+struct CountingPort final : StepReduction, RankMailbox {
   std::vector<std::string> to_send;
   std::vector<std::pair<int, std::string>> received;
   std::size_t received_bytes = 0;
@@ -27,9 +28,9 @@ struct CountingPort final : ControlPort {
   void merge(const std::byte*, std::byte*) const noexcept override {}
   void handle(std::span<const std::byte>) noexcept override {}
   void apply(std::span<const std::byte>) noexcept override {}
-  bool has_promised() const noexcept override { return false; }
-  void spend(std::uint64_t, std::uint64_t) noexcept override {}
-  void spend_in_calls(std::uint64_t ns) noexcept override { calls_ns += ns; }
+  bool has_acknowledged() const noexcept override { return false; }
+  void add_overhead(std::uint64_t, std::uint64_t) noexcept override {}
+  void add_call_time(std::uint64_t ns) noexcept override { calls_ns += ns; }
   std::uint64_t progress_tick() noexcept override { return ++progress_ticks, 1; }
   std::vector<std::byte> take_rank_update() noexcept override {
     if (to_send.empty()) return {};

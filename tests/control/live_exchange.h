@@ -5,7 +5,8 @@
 #include "core/hooks/requests.h"
 #include "mpi_layer/own_communication/mpi_collective.h"
 #include "mpi_layer/own_communication/step_control.h"
-#include "plugin/steps/statistics_sink.h"
+#include "plugin/steps/step_exchange.h"
+#include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
 
@@ -114,7 +115,7 @@ struct Plan {
   int rank_to_lose = -1;
   bool has_space_for_answers = true;
   int requests = 0;
-  std::uint64_t sleep_after_ns = 60 * kSecond;
+  std::uint64_t suspend_after_ns = 60 * kSecond;
 };
 
 inline void begin_and_show(int rank, std::int64_t step) {
@@ -188,16 +189,17 @@ class LiveExchange : public testing::Test {
     server->rank_to_lose = plan.rank_to_lose;
     server->has_space_for_answers = plan.has_space_for_answers;
     server->requests = plan.requests;
-    step_exchange->sleep_after(plan.sleep_after_ns);
+    step_exchange->suspend_after(plan.suspend_after_ns);
     step_exchange->serve(rank == 0 ? server : nullptr);
     g_capture->introduce({.pid = getpid(), .host = "here", .place = {}});
     hooks::set_request_sink(g_capture);
-    hooks::set_tensor_sink(new StatisticsSink({}, step_exchange, g_capture));
+    hooks::set_tensor_sink(
+        new tensors::StatisticsSink({}, &step_exchange->shown_tensors(), g_capture));
     auto* const all = mpi::make_world_collective().release();
     mpi::open_step_control(all,
-                           {.port = step_exchange,
+                           {.reduction = step_exchange,
+                            .mailbox = step_exchange->mailbox(),
                             .settings = 0,
-                            .has_rank_updates = true,
                             .timeout_ns = rank == 0 ? plan.timeout_of_rank_0_ns : plan.timeout_ns},
                            plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});

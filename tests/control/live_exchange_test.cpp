@@ -102,7 +102,7 @@ TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
         begin_and_show(rank, 20);
         EXPECT_NE(g_capture->wanted_kinds("w"), 0) << "a step has begun";
       },
-      {.sleep_after_ns = 100'000'000});
+      {.suspend_after_ns = 100'000'000});
   EXPECT_THAT(reported(0, "notice "),
               testing::ElementsAre("notice no step has begun since step 19: tensors are captured "
                                    "again when the next step begins"));
@@ -127,7 +127,7 @@ TEST_F(LiveExchange, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
 TEST(LiveRankUpdate, BeginsWithWhatIsReportedOnce) {
   capture::Capture capture;
   for (int i = 0; i < 9; ++i) capture.reply(std::string(capture::kMaxReplyBytes - 100, 'r'));
-  capture.polls();
+  capture.note_first_poll();
   capture.introduce({.pid = 1, .host = "here", .place = {}});
   capture.notify("note");
   using Item = capture::RankUpdateReader::Item;

@@ -92,7 +92,7 @@ void expect_all_rank_updates(const CountingPort& port) {
 /// All begin no step: what they have to say is sent by pulses, and at the end.
 void progress_tick_and_finish(int rank, Collective& all, CountingPort& port) {
   auto* const control = new StepControl(
-      &all, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+      &all, {.reduction = &port, .mailbox = &port, .settings = 0, .timeout_ns = 1'000'000'000},
       /*thread_level=*/1);
   if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
   while (port.to_send.size() > 1)
@@ -137,7 +137,7 @@ TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
           port.to_send = rank_updates_of(rank);
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              {.reduction = &port, .mailbox = &port, .settings = 0, .timeout_ns = 1'000'000'000},
               1);
           for (int i = 0; i < 100; ++i) (void)control->progress_tick();
           control->finish();
@@ -154,10 +154,10 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
         [](int rank, Collective& all) {
           CountingPort port;
           if (rank != 0)
-            port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
+            port.to_send = {std::string(RankMailbox::kMaxRankUpdateBytes, 'x'), "last"};
           auto* const control = new StepControl(
               &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+              {.reduction = &port, .mailbox = &port, .settings = 0, .timeout_ns = 1'000'000'000},
               1);
           if (rank != 0) (void)control->progress_tick();
           control->finish();
@@ -172,8 +172,7 @@ struct ProgressTicks : testing::Test {
     static std::vector<std::unique_ptr<StepControl>> all;
     return all
         .emplace_back(new StepControl(
-            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1},
-            level))
+            nullptr, {.reduction = &port, .mailbox = &port, .settings = 0, .timeout_ns = 1}, level))
         .get();
   }
   /// (here, here in a hook, on another thread, there in a hook): who carries letters?

@@ -1,4 +1,4 @@
-#include "plugin/steps/statistics_sink.h"
+#include "plugin/tensors/statistics_sink.h"
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
@@ -10,34 +10,34 @@
 #include <optional>
 #include <span>
 
-namespace megascope::steps {
+namespace megascope::tensors {
 
 TensorKinds StatisticsSink::wanted_kinds(std::string_view name) noexcept {
   const TensorKinds asked = capture_ != nullptr ? capture_->wanted_kinds(name) : TensorKinds{0};
-  return static_cast<TensorKinds>(tensors::chosen_kinds(choices_, name) | asked);
+  return static_cast<TensorKinds>(chosen_kinds(choices_, name) | asked);
 }
 
-tensors::Counters StatisticsSink::counters_of(const TensorView& tensor) {
+Counters StatisticsSink::counters_of(const TensorView& tensor) {
   const std::lock_guard lock(mutex_);
   const auto [found,
               is_new] = counters_.try_emplace({tensor.id, tensor.shape.layer, tensor.shape.kind});
   if (is_new)
-    found->second = tensors::define_counters(
-        tensors::counter_prefix(tensor.name, tensor.shape.layer, tensor.shape.kind));
+    found->second = define_counters(
+        counter_prefix(tensor.name, tensor.shape.layer, tensor.shape.kind));
   return found->second;
 }
 
 void StatisticsSink::take(const TensorView& tensor) noexcept {
   std::optional<OverheadTimer> overhead;
   if (Recorder* const recorder = hooks::recorder()) overhead.emplace(*recorder);
-  const std::uint64_t begin_ns = exchange_ != nullptr ? clock::monotonic_ns() : 0;
+  const std::uint64_t begin_ns = shown_ != nullptr ? clock::monotonic_ns() : 0;
   take_statistics(tensor);
   if (capture_ != nullptr) capture_->take(tensor);
-  if (exchange_ != nullptr) exchange_->spend_on_tensors(clock::monotonic_ns() - begin_ns);
+  if (shown_ != nullptr) shown_->add_time(clock::monotonic_ns() - begin_ns);
 }
 
 void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
-  const bool is_counted = hooks::is_kept() && (tensors::chosen_kinds(choices_, tensor.name) &
+  const bool is_counted = hooks::is_kept() && (chosen_kinds(choices_, tensor.name) &
                                                kinds_with(tensor.shape.kind)) != 0;
   if (!is_counted && (capture_ == nullptr || !capture_->wants_statistics(tensor))) return;
   if (tensor.is_on_device)
@@ -48,11 +48,11 @@ void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
       tensor.data, tensor.shape.type, std::span(tensor.shape.extents).first(dimensions),
       std::span(tensor.strides).first(dimensions));
   try {
-    if (is_counted) tensors::set_counters(counters_of(tensor), tensors::values_of(found));
+    if (is_counted) set_counters(counters_of(tensor), values_of(found));
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "out of memory for the counters of a tensor");
   }
-  if (exchange_ != nullptr) exchange_->add(tensor, found, is_counted);
+  if (shown_ != nullptr) shown_->add(tensor, found, is_counted);
 }
 
-}  // namespace megascope::steps
+}  // namespace megascope::tensors

@@ -1,17 +1,18 @@
 #pragma once
 
 #include "core/lifecycle/tensor_sink.h"
-#include "plugin/capture/capture.h"
-#include "plugin/steps/step_exchange.h"
+#include "plugin/tensors/counter_names.h"
+#include "plugin/tensors/shown_tensors.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <map>
 #include <mutex>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-namespace megascope::steps {
+namespace megascope::tensors {
 
 /// Records statistics of tensors as counters whenever the application shows a tensor:
 /// "<name>[/layer <l>]/<kind>/<what>", where <what> is count, nan, infinite, min, max, mean or norm
@@ -19,12 +20,11 @@ namespace megascope::steps {
 class StatisticsSink final : public TensorSink {
  public:
   /// choices: the tensors whose statistics are recorded (MEGASCOPE_TENSORS).
-  /// talk: also receives each statistics as part of the global ones; nullptr: no global statistics.
-  /// capture: also receives the tensors for the live view; nullptr: no live view.
-  /// Both must outlive the sink.
-  StatisticsSink(std::vector<tensors::TensorChoice> choices, StepExchange* exchange,
-                 capture::Capture* capture)
-      : choices_(std::move(choices)), exchange_(exchange), capture_(capture) {}
+  /// shown: also receives each statistics as part of the global ones; nullptr: no global
+  /// statistics. capture: also receives the tensors for the live view; nullptr: no live view. Both
+  /// must outlive the sink.
+  StatisticsSink(std::vector<TensorChoice> choices, ShownTensors* shown, CaptureSink* capture)
+      : choices_(std::move(choices)), shown_(shown), capture_(capture) {}
 
   TensorKinds wanted_kinds(std::string_view name) noexcept override;
   /// Computes the statistics and views of one tensor on the calling thread. Ignores tensors on a
@@ -32,16 +32,16 @@ class StatisticsSink final : public TensorSink {
   void take(const TensorView& tensor) noexcept override;
 
  private:
-  tensors::Counters counters_of(const TensorView& tensor);
+  Counters counters_of(const TensorView& tensor);
 
   void take_statistics(const TensorView& tensor) noexcept;
 
-  std::vector<tensors::TensorChoice> choices_;
-  StepExchange* exchange_;
-  capture::Capture* capture_;
+  std::vector<TensorChoice> choices_;
+  ShownTensors* shown_;
+  CaptureSink* capture_;
   std::mutex mutex_;
   /// By name, layer and kind.
-  std::map<std::tuple<TensorId, std::int32_t, TensorKind>, tensors::Counters> counters_;
+  std::map<std::tuple<TensorId, std::int32_t, TensorKind>, Counters> counters_;
 };
 
-}  // namespace megascope::steps
+}  // namespace megascope::tensors
