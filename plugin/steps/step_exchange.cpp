@@ -216,11 +216,13 @@ void StepExchange::handle(std::span<const std::byte> merged) noexcept {
 void StepExchange::record_tensors(std::span<const std::byte> merged, const StepHeader& header) {
   if (header.dropped != 0 && layout_.is_rank_0())
     missing_.note(Missing::kNoSpace, "step " + std::to_string(header.highest_step));
-  for (std::uint32_t i = 0; i < header.used; ++i) {
-    const TensorSlot slot = slot_of(merged, i);
-    if (slot.owner == layout_.world_rank())
-      shown_.record(slot.key, slot.parts, slot.wanted_parts, slot.statistics);
-  }
+  shown_.record([&](const auto& record) {
+    for (std::uint32_t i = 0; i < header.used; ++i) {
+      const TensorSlot slot = slot_of(merged, i);
+      if (slot.owner == layout_.world_rank())
+        record({slot.key, slot.parts, slot.wanted_parts, slot.statistics});
+    }
+  });
 }
 
 }  // namespace megascope::steps

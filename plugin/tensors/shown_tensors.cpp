@@ -77,17 +77,16 @@ void ShownTensors::note_split_twice(std::uint64_t key) {
   missing_.note(MissingStatistics::kSplitTwice, tensors_[by_key_.at(key)].name);
 }
 
-void ShownTensors::record(std::uint64_t key, std::uint32_t parts, std::uint32_t wanted_parts,
-                          const kernels::TensorStatistics& statistics) {
-  const std::lock_guard lock(mutex_);
-  const auto found = by_key_.find(key);
+/// Call with mutex_ held.
+void ShownTensors::record_one(const WholeTensor& whole) {
+  const auto found = by_key_.find(whole.key);
   if (found == by_key_.end()) return;
   Tensor& tensor = tensors_[found->second];
   if (!tensor.is_counted) return;
-  if (parts != wanted_parts) {
-    return missing_.note(
-        MissingStatistics::kPartsMissing,
-        tensor.name + ", " + std::to_string(parts) + " of " + std::to_string(wanted_parts));
+  if (whole.parts != whole.wanted_parts) {
+    return missing_.note(MissingStatistics::kPartsMissing,
+                         tensor.name + ", " + std::to_string(whole.parts) + " of " +
+                             std::to_string(whole.wanted_parts));
   }
   if (tensor.counters_version != tensor.shard_version) {
     const std::string apart = tensor.shard.apart.empty() ? std::string() : tensor.shard.apart + "/";
@@ -95,7 +94,7 @@ void ShownTensors::record(std::uint64_t key, std::uint32_t parts, std::uint32_t 
                                       apart + "global ");
     tensor.counters_version = tensor.shard_version;
   }
-  set_counters(tensor.counters, values_of(statistics));
+  set_counters(tensor.counters, values_of(whole.statistics));
 }
 
 }  // namespace megascope::tensors

@@ -42,6 +42,14 @@ class ShownTensors {
     kernels::TensorStatistics statistics{};  ///< since the last take()
   };
 
+  /// Statistics of a tensor over all ranks.
+  struct WholeTensor {
+    std::uint64_t key = 0;           ///< Shard::key
+    std::uint32_t parts = 0;         ///< ranks whose parts are merged
+    std::uint32_t wanted_parts = 0;  ///< ranks that hold a part
+    const kernels::TensorStatistics& statistics;
+  };
+
   /// missing: receives tensors whose statistics over all ranks are not available. Must outlive this
   /// object.
   explicit ShownTensors(MissingStatistics& missing) : missing_(missing) {}
@@ -70,15 +78,19 @@ class ShownTensors {
   /// Notes a tensor whose parts do not form one global tensor. key: Shard::key of a known tensor.
   void note_split_twice(std::uint64_t key);
   /// Records statistics over all ranks as counters "<name>[/layer <l>]/<kind>/global <what>".
-  /// parts: number of ranks whose parts are merged; wanted_parts: that hold a part. Ignores keys of
-  /// other ranks' tensors. Throws std::bad_alloc.
-  void record(std::uint64_t key, std::uint32_t parts, std::uint32_t wanted_parts,
-              const kernels::TensorStatistics& statistics);
+  /// for_each(record): calls record(const WholeTensor&) for each tensor; keys of other ranks'
+  /// tensors are ignored. `for_each` must not call this object. Throws std::bad_alloc.
+  template <class ForEach>
+  void record(const ForEach& for_each) {
+    const std::lock_guard lock(mutex_);
+    for_each([this](const WholeTensor& tensor) { record_one(tensor); });
+  }
 
  private:
   using Identity = std::tuple<TensorId, std::int32_t, TensorKind, bool, std::string_view>;
 
   bool place(std::size_t index, const OwnLayout& layout);
+  void record_one(const WholeTensor& whole);
 
   std::mutex mutex_;  ///< guards tensors_, by_identity_ and by_key_
   std::deque<Tensor> tensors_;
