@@ -29,9 +29,9 @@ StepReduction* g_reduction = nullptr;  ///< for the operator, which MPI calls wi
 constexpr std::uint64_t kBusyWaitNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
 constexpr std::uint64_t kLag = 2;  // boundaries until a block takes effect
-constexpr std::uint64_t
-    kAcknowledgedNs = 60'000'000'000;  // for blocks that other ranks rely on already
-thread_local char t_mark = 0;          // its address identifies the thread
+/// Minimum timeout while other ranks rely on this rank's acknowledgement.
+constexpr std::uint64_t kAcknowledgedNs = 60'000'000'000;
+thread_local char t_mark = 0;  // its address identifies the thread
 
 /// The MPI operator. Each element is a whole block, so that MPI cannot divide one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
@@ -196,10 +196,8 @@ void StepControl::at_boundary() noexcept {
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(
-            due,
-            reduction_.has_acknowledged() ? std::max(timeout_ns_, kAcknowledgedNs) : timeout_ns_,
-            wait_ns)) {
+    const std::uint64_t min_ns = reduction_.has_acknowledged() ? kAcknowledgedNs : 0;
+    if (!complete(due, std::max(timeout_ns_, min_ns), wait_ns)) {
       return stop(is_broken_ ? "MPI failed"
                              : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }

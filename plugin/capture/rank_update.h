@@ -211,7 +211,7 @@ struct RankUpdateContents {
   /// First step with counter values; max(): none.
   std::int64_t counters_from = std::numeric_limits<std::int64_t>::max();
 };
-/// Inspects a rank update. letter: any bytes.
+/// Inspects a rank update. rank_update: any bytes.
 RankUpdateContents contents_of(std::span<const std::byte> rank_update) noexcept;
 
 /// Reads a rank update item by item. bytes: any bytes; they must outlive the reader. next() returns

@@ -80,8 +80,7 @@ void LivePayload::apply(std::span<const std::byte> merged, const ControlWord& wo
   const std::span<const std::byte> tail = tail_of(merged);
   requests_.apply(request_in(tail), header_of(merged).lowest_request);
   suspension_.apply(capture_requests_in(tail, tail_ranks_));
-  if (word.lost_number != lost_number_ &&
-      is_between(word.first_teller, world_rank, word.last_teller))
+  if (word.lost_number != lost_number_ && is_between(word.first_rank, world_rank, word.last_rank))
     report_again(word);
   lost_number_ = word.lost_number;
 }

@@ -24,8 +24,8 @@ void LostRankUpdates::ask_again(ControlWord& word) noexcept {
   ++word.lost_number;
   word.counters_from = std::exchange(counters_from_, kNoStep);
   word.has_lost_names = std::exchange(has_names_, false) ? 1 : 0;
-  word.first_teller = std::exchange(first_rank_, ~std::uint32_t{0});
-  word.last_teller = std::exchange(last_rank_, 0);
+  word.first_rank = std::exchange(first_rank_, ~std::uint32_t{0});
+  word.last_rank = std::exchange(last_rank_, 0);
 }
 
 }  // namespace megascope::steps

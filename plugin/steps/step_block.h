@@ -41,8 +41,8 @@ struct ControlWord {
   /// Increments when rank updates were dropped. Their contents are then sent again
   /// (Capture::report_again) …
   std::uint64_t lost_number = 0;
-  std::uint32_t first_teller = 0;        ///< … by the world ranks from this one …
-  std::uint32_t last_teller = 0;         ///< … to this one:
+  std::uint32_t first_rank = 0;          ///< … by the world ranks from this one …
+  std::uint32_t last_rank = 0;           ///< … to this one:
   std::int64_t counters_from = kNoStep;  ///< counter values from this step on, and
   /// 1: names and everything else that is normally sent once.
   std::uint32_t has_lost_names = 0;

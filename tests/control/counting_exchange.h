@@ -10,8 +10,8 @@
 
 namespace megascope::test {
 
-/// Says nothing in blocks, and counts what it is asked. Letters are texts.
-struct CountingPort final : StepReduction, RankMailbox {
+/// Contributes nothing to blocks, and counts calls. Rank updates are texts.
+struct CountingExchange final : StepReduction, RankMailbox {
   std::vector<std::string> to_send;
   std::vector<std::pair<int, std::string>> received;
   std::size_t received_bytes = 0;
