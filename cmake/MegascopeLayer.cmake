@@ -14,8 +14,8 @@ endfunction()
 #
 # A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
 # LEVEL: 0.1 to 0.7 for core's layers (base, config, record, trace, buffer, lifecycle, hooks), then 1 to 4 as in
-# docs/architecture.md. From 1 on, decimals order the layers of one top-level directory only: 3.1 must not use 3 of
-# another. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
+# docs/architecture.md. From 1 on, decimals order the layers of one parent directory only: 3.2 of mpi_layer must not
+# use 3.1 of plugin/live. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)
   cmake_parse_arguments(ARG "" "LEVEL" "SOURCES;USES;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT DEFINED ARG_LEVEL OR NOT ARG_SOURCES)
@@ -24,9 +24,9 @@ function(megascope_add_layer name)
   endif()
   set(target megascope_${name})
   add_library(${target} STATIC ${ARG_SOURCES})
-  megascope_top_directory(top)
+  megascope_parent_directory(parent)
   set_target_properties(${target} PROPERTIES
-    LINKER_LANGUAGE CXX MEGASCOPE_LEVEL ${ARG_LEVEL} MEGASCOPE_TOP "${top}"
+    LINKER_LANGUAGE CXX MEGASCOPE_LEVEL ${ARG_LEVEL} MEGASCOPE_PARENT "${parent}"
     MEGASCOPE_USES "${ARG_USES}" MEGASCOPE_LIBRARIES "${ARG_LIBRARIES}")
   target_link_libraries(${target} PUBLIC megascope_flags ${ARG_LIBRARIES})
   foreach(used IN LISTS ARG_USES)
@@ -35,11 +35,11 @@ function(megascope_add_layer name)
   endforeach()
 endfunction()
 
-# The first directory of the current path below the root: "mpi_layer" in mpi_layer/calls.
-function(megascope_top_directory result)
+# The parent of the current directory, from the root: "plugin/live" in plugin/live/hub, empty in kernels.
+function(megascope_parent_directory result)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  string(REGEX REPLACE "/.*" "" top "${path}")
-  set(${result} "${top}" PARENT_SCOPE)
+  get_filename_component(parent "${path}" DIRECTORY)
+  set(${result} "${parent}" PARENT_SCOPE)
 endfunction()
 
 function(megascope_check_downward name level used)
@@ -51,13 +51,13 @@ function(megascope_check_downward name level used)
     message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}): "
                         "only lower levels; upward calls go through an interface in core/lifecycle")
   endif()
-  megascope_top_directory(top)
-  get_target_property(used_top megascope_${used} MEGASCOPE_TOP)
+  megascope_parent_directory(parent)
+  get_target_property(used_parent megascope_${used} MEGASCOPE_PARENT)
   string(REGEX REPLACE "\\..*" "" whole "${level}")
   string(REGEX REPLACE "\\..*" "" used_whole "${used_level}")
-  if(whole GREATER 0 AND whole EQUAL used_whole AND NOT top STREQUAL used_top)
+  if(whole GREATER 0 AND whole EQUAL used_whole AND NOT parent STREQUAL used_parent)
     message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}) of another directory: "
-                        "decimals order the layers of one directory only")
+                        "decimals order the layers of one parent directory only")
   endif()
 endfunction()
 

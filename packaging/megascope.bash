@@ -63,7 +63,7 @@ _megascope_program() {  # _megascope_program INDEX CURRENT
   fi
 }
 
-# The index of the program in "megascope run [option...] [--] program...", also of doctor; as command_start in plugin/cli/main.cpp.
+# The index of the program in "megascope run [option...] [--] program...", also of doctor; as command_start in plugin/cli/entry/main.cpp.
 _megascope_program_start() {
   local i
   for ((i = 2; i < COMP_CWORD; ++i)); do

@@ -15,8 +15,8 @@ namespace megascope::cpu {
 /// - The rank's factor is below 1.1.
 /// - CPU times do not show that the rank works longer: its CPU time outside of MPI exceeds the
 ///   median of the others by less than the larger of half of the root cause's cost and 2 % of the
-///   run, or its
-///   division between outside and inside is mostly an estimate (RankCpu::measured_share).
+///   run, or its division between outside and inside is mostly an estimate
+///   (RankCpu::measured_share).
 ///
 /// detection.limitations reports how many were removed. accounts: of all ranks with readings; with
 /// fewer than two nothing is done. Call before judge_whole_run(), which takes the rest for blocked

@@ -203,6 +203,42 @@ class WorkJudge {
     return named;
   }
 
+  bool is_on_one_host(const std::vector<std::size_t>& ranks) const {
+    return ranks.size() > 1 && std::all_of(ranks.begin(), ranks.end(), [&](std::size_t rank) {
+             return peers_.host_of[rank] == peers_.host_of[ranks[0]];
+           });
+  }
+
+  /// Returns the log factor by which healthy units of this kind differ; a finding must exceed it.
+  double apart_of(std::size_t unit) const {
+    const SlowUnit& tested = tested_.kinds[unit];
+    const bool is_of_host = tested.kind == Together::kHost ||
+                            (tested.kind == Together::kReplica && is_on_one_host(tested.ranks));
+    double apart = is_of_host ? tested_.host_apart : 0.0;
+    for (const std::size_t rank : tested.ranks) apart = std::max(apart, tested_.apart[rank]);
+    return apart;
+  }
+
+  /// Returns whether a host or replica seems slow because one of its ranks is much slower: that
+  /// rank is judged by itself.
+  bool is_of_one_rank(std::size_t named, const std::vector<Scan>& scans,
+                      const Finding& whole) const {
+    constexpr double kMuchSlower = 3.0;
+    const SlowUnit& tested = tested_.kinds[named];
+    if (tested.kind != Together::kHost && tested.kind != Together::kReplica) return false;
+    for (std::size_t i = 0; i < tested_.units.size(); ++i) {
+      if (tested_.kinds[i].kind != Together::kRank || scans[i].score < score_threshold(options_) ||
+          !std::binary_search(tested.ranks.begin(), tested.ranks.end(), tested_.kinds[i].index))
+        continue;
+      const Finding own = describe(tested_.strands, tested_.units[i], scans[i],
+                                   score_threshold(options_));
+      if (is_worth_it(own, options_) && own.excess > kMuchSlower * whole.excess &&
+          own.excess > apart_of(i))
+        return true;
+    }
+    return false;
+  }
+
   void settle(std::size_t chosen, const std::vector<Scan>& scans) {
     if (is_of_found_rank(chosen)) {
       for (const std::size_t one : tested_.units[chosen].strands) is_explained_[one] = true;
@@ -211,13 +247,11 @@ class WorkJudge {
     const std::size_t named = group_of_unsure(rank_of_group(same_as(chosen, scans), scans), scans);
     const Finding finding = describe(tested_.strands, tested_.units[named], scans[named],
                                      score_threshold(options_));
-    double apart = tested_.kinds[named].kind == Together::kHost ? tested_.host_apart : 0.0;
-    for (const std::size_t rank : tested_.kinds[named].ranks)
-      apart = std::max(apart, tested_.apart[rank]);
     if (!is_worth_it(finding, options_,
                      scans[named].is_uneven ? 1.001 * scans[named].height : 0.0) ||
-        finding.excess <= apart)
+        finding.excess <= apart_of(named))
       return;
+    if (!scans[named].is_uneven && is_of_one_rank(named, scans, finding)) return;
     if (!changed_itself(tested_.units[named], finding)) return;
     if (tested_.kinds[named].kind == Together::kClass &&
         finding.excess - dragged(tested_.kinds[named].index, finding) <
@@ -273,12 +307,27 @@ class WorkJudge {
     return most;
   }
 
+  /// Returns the median over the steps of each class's level, relative to that of the classes in
+  /// the step: what all classes have in common, such as a drift of the load, does not count.
+  std::vector<double> relative_levels() const {
+    std::vector<std::vector<double>> differences(work_.class_level.size());
+    for (std::size_t step = 0; step < steps_; ++step) {
+      std::vector<double> of_step;
+      for (const std::vector<double>& level : work_.class_level) of_step.push_back(level[step]);
+      const double usual = quantile(of_step, kUsual);
+      for (std::size_t i = 0; i < differences.size(); ++i)
+        differences[i].push_back(work_.class_level[i][step] - usual);
+    }
+    std::vector<double> levels;
+    for (std::vector<double>& difference : differences) levels.push_back(median(difference));
+    return levels;
+  }
+
   /// Compares each stage with the other stages over the whole run, to find those that are slow
   /// since the first step. This replaces a finding of a change only if it is much larger.
   void judge_stages() {
     constexpr double kMuchMore = 2.0;
-    std::vector<double> levels;
-    for (std::vector<double> level : work_.class_level) levels.push_back(median(level));
+    const std::vector<double> levels = relative_levels();
     std::vector<double> sorted = levels;
     const double usual = quantile(sorted, kUsual);
     double mean = 0.0;

@@ -16,6 +16,8 @@ constexpr double kMinShare = 5e-4;  ///< fraction of all work; kinds that take l
 constexpr std::size_t kMinInstances = 12;  ///< over all groups
 constexpr double kTogether = 0.3;  ///< times the distance that independent work would have: closer
                                    ///< ends are common ends
+constexpr double kOfVariation = 0.6;  ///< times the variation of the begins: ends of independent
+                                      ///< work vary at least as much as its begins
 constexpr double
     kClockMargin = 3.0;          ///< times the constant clock differences that communication shows
 constexpr double kFarOff = 0.5;  ///< times that distance: if ends are further apart, the execution
@@ -139,6 +141,7 @@ class Finder {
   /// were independent.
   struct Distance {
     double end_ns = 0.0;
+    double varying_begin_ns = 0.0;
     double scale_ns = 0.0;
     double constant_ns = 0.0;
     double raw_end_ns = 0.0;
@@ -147,6 +150,7 @@ class Finder {
   Distance distance_over(const Kind& kind, const std::string& dimension) const {
     std::vector<Executions> all;
     std::vector<double> begins;
+    std::vector<double> varying_begins;
     std::vector<double> ends;
     std::vector<double> constants;
     std::vector<double> raw_ends;
@@ -158,12 +162,14 @@ class Finder {
       all.insert(all.end(), members.begin(), members.end());
       distance.instances += apart.instances;
       begins.push_back(apart.begin_ns);
+      varying_begins.push_back(apart.varying_begin_ns);
       ends.push_back(apart.end_ns);
       constants.push_back(apart.constant_ns);
       raw_ends.push_back(apart.raw_end_ns);
     }
     if (ends.empty()) return distance;
     distance.end_ns = detect::median(ends);
+    distance.varying_begin_ns = detect::median(varying_begins);
     distance.scale_ns = std::hypot(detect::median(begins), independent(kind, dimension, all));
     distance.constant_ns = detect::median(constants);
     distance.raw_end_ns = detect::median(raw_ends);
@@ -195,10 +201,16 @@ class Finder {
     if (!errors.empty()) clock_error_ns_ = detect::median(errors);
   }
 
+  /// Is it certain that common ends are no coincidence? In a pipeline, stages whose work differs
+  /// may begin at constant distances such that they always end at the same time.
+  bool has_apart_begins(const Distance& distance) const {
+    return !rule_.needs_apart_begins || distance.end_ns <= kOfVariation * distance.varying_begin_ns;
+  }
+
   bool is_together(const Kind& kind, const std::string& dimension) const {
     const Distance distance = distance_over(kind, dimension);
-    return distance.instances >= kMinInstances && distance.scale_ns > 0.0 &&
-           distance.end_ns <= kTogether * distance.scale_ns &&
+    return has_apart_begins(distance) && distance.instances >= kMinInstances &&
+           distance.scale_ns > 0.0 && distance.end_ns <= kTogether * distance.scale_ns &&
            distance.constant_ns <=
                std::max(kClockMargin * clock_error_ns_, kTogether * distance.scale_ns);
   }

@@ -42,6 +42,7 @@ std::vector<std::vector<double>> deviations(const std::vector<std::vector<Execut
 
 struct Samples {
   std::vector<double> begins;
+  std::vector<double> varying_begins;
   std::vector<double> ends;
   std::vector<double> raw_ends;
   std::vector<double> constants;
@@ -53,18 +54,21 @@ void add_block(const std::vector<std::vector<Execution>>& members, std::size_t f
   const auto begin_deviations = deviations(members, first, last, false);
   std::vector<double> worst(last - first, 0.0);
   std::vector<double> raw_end(last - first, 0.0);
-  std::vector<double> raw_begin(last - first, 0.0);
+  std::vector<double> varying_begin(last - first, 0.0);
   for (std::size_t m = 0; m < members.size(); ++m) {
     std::vector<double> values = end_deviations[m];
     const double constant = median(values);
+    std::vector<double> begins = begin_deviations[m];
+    const double usual_begin = median(begins);
     samples.constants.push_back(std::fabs(constant));
     for (std::size_t i = 0; i < last - first; ++i) {
       samples.raw_ends.push_back(std::fabs(end_deviations[m][i]));
       samples.ends.push_back(std::fabs(end_deviations[m][i] - constant));
       samples.begins.push_back(std::fabs(begin_deviations[m][i] - constant));
+      samples.varying_begins.push_back(std::fabs(begin_deviations[m][i] - usual_begin));
       worst[i] = std::max(worst[i], samples.ends.back());
       raw_end[i] = std::max(raw_end[i], samples.raw_ends.back());
-      raw_begin[i] = std::max(raw_begin[i], std::fabs(begin_deviations[m][i]));
+      varying_begin[i] = std::max(varying_begin[i], samples.varying_begins.back());
     }
   }
   const auto append = [](const std::vector<double>& values, std::vector<double>& all) {
@@ -72,7 +76,7 @@ void add_block(const std::vector<std::vector<Execution>>& members, std::size_t f
   };
   append(worst, apart.worst_end_ns);
   append(raw_end, apart.raw_worst_end_ns);
-  append(raw_begin, apart.raw_worst_begin_ns);
+  append(varying_begin, apart.worst_varying_begin_ns);
 }
 
 }  // namespace
@@ -126,6 +130,7 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
     }
   }
   apart.begin_ns = median(samples.begins);
+  apart.varying_begin_ns = median(samples.varying_begins);
   apart.end_ns = median(samples.ends);
   apart.constant_ns = quantile(samples.constants, 0.9);
   apart.raw_end_ns = quantile(samples.raw_ends, 0.9);
@@ -134,7 +139,7 @@ Apart distances(const std::vector<std::vector<Execution>>& members) {
 
 bool is_at_once(const Apart& apart, std::size_t instance) {
   constexpr double kAtOnce = 0.05;  ///< times the distance of the begins
-  return apart.raw_worst_end_ns[instance] <= kAtOnce * apart.raw_worst_begin_ns[instance];
+  return apart.raw_worst_end_ns[instance] <= kAtOnce * apart.worst_varying_begin_ns[instance];
 }
 
 double independent_ns(std::span<const std::vector<Executions>> pairs) {

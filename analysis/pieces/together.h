@@ -31,6 +31,7 @@ std::vector<std::vector<Execution>> common_executions(std::span<const Executions
 /// in a step, or, if steps have few executions, in the run.
 struct Apart {
   double begin_ns = 0.0;
+  double varying_begin_ns = 0.0;  ///< begins, without the constant offset of each member's begins
   double end_ns = 0.0;
   double
       constant_ns = 0.0;  ///< ends: absolute constant offset, 0.9 quantile over members and blocks
@@ -38,16 +39,17 @@ struct Apart {
   /// together, this is the clock error.
   double raw_end_ns = 0.0;
   std::size_t instances = 0;
-  std::vector<double> worst_end_ns;        ///< by instance: the largest deviation of a member's end
-  std::vector<double> raw_worst_end_ns;    ///< the same including the constant offset
-  std::vector<double> raw_worst_begin_ns;  ///< the same for begins
+  std::vector<double> worst_end_ns;      ///< by instance: the largest deviation of a member's end
+  std::vector<double> raw_worst_end_ns;  ///< the same including the constant offset
+  std::vector<double> worst_varying_begin_ns;  ///< by instance: the largest deviation of a
+                                               ///< member's begin, as varying_begin_ns
 };
 /// Returns the distances of members. members: result of common_executions(). All 0 for fewer than
 /// two members or no instance.
 Apart distances(const std::vector<std::vector<Execution>>& members);
 
-/// Returns whether the members ended an instance together although they began it at different
-/// times. Uses their clocks without correction.
+/// Returns whether the members ended an instance together although their begins differed from the
+/// usual. Uses their clocks without correction.
 bool is_at_once(const Apart& apart, std::size_t instance);
 
 /// Returns the scatter of independent work, in ns: the median absolute deviation of the difference

@@ -3,7 +3,7 @@
 // float16. Counters: bytes sent.
 
 #include "plugin/capture/rank_update.h"
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>

@@ -14,7 +14,8 @@ import timeline_files
 import timeline_model
 import timeline_truth
 
-SETS = {"dev": timeline_cases.DEV_SEEDS, "held-out": timeline_cases.HELD_OUT_SEEDS, "held-out-2": timeline_cases.SECOND_HELD_OUT_SEEDS}
+SETS = {"dev": timeline_cases.DEV_SEEDS, "held-out": timeline_cases.HELD_OUT_SEEDS, "held-out-2": timeline_cases.SECOND_HELD_OUT_SEEDS,
+        "held-out-3": timeline_cases.THIRD_HELD_OUT_SEEDS}
 FIELDS = ("tp", "pp", "dp", "iterations", "micro_batches", "layers", "world", "jitter", "granularity", "seed")
 
 
@@ -42,7 +43,7 @@ def write_seed(out, seed):
 
 
 def seeds_of(text):
-    """dev, held-out, held-out-2, 5, or 1-60; several with commas."""
+    """dev, held-out, held-out-2, held-out-3, 5, or 1-60; several with commas."""
     seeds = []
     for word in text.split(","):
         first, _, last = word.partition("-")

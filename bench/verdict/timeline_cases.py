@@ -10,7 +10,8 @@ MAX_LAYER_PASSES = 12000           # ranks x iterations x micro-batches x layers
 DEV_SEEDS = range(1, 61)
 HELD_OUT_SEEDS = range(1001, 1031)
 SECOND_HELD_OUT_SEEDS = range(2001, 2031)
-HIDDEN_SEEDS = frozenset(HELD_OUT_SEEDS) | frozenset(SECOND_HELD_OUT_SEEDS)
+THIRD_HELD_OUT_SEEDS = range(3001, 3031)
+HIDDEN_SEEDS = frozenset(HELD_OUT_SEEDS) | frozenset(SECOND_HELD_OUT_SEEDS) | frozenset(THIRD_HELD_OUT_SEEDS)
 FACTORS = (1.05, 1.1, 1.1, 1.2, 1.3, 1.5, 2.0)
 SHORT_FACTORS = (1.2, 1.3, 1.5, 2.0)
 

@@ -1,6 +1,7 @@
 #include "plugin/answer/cpu_causes.h"
 
 #include "analysis/cpu/preempted.h"
+#include "analysis/cpu/shared_core_noise.h"
 #include "analysis/cpu/sleepers.h"
 #include "analysis/cpu/whole_run.h"
 #include "exporters/report/table.h"
@@ -65,6 +66,7 @@ void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView&
   if (!has_readings || !is_unclear) return;
   view.cpu = cpu::cpu_times(source, detection.steps, jobs);
   cpu::name_preempted(view.cpu, view.shared_cores, detection);
+  cpu::dismiss_scheduling_noise(view.cpu, view.shared_cores, detection);
   const std::vector<cpu::Account> accounts = cpu::accounts_of(view.cpu, cpus);
   cpu::dismiss_sleepers(accounts, detection);
   cpu::judge_whole_run(accounts, detection);

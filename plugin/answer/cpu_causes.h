@@ -15,7 +15,8 @@ namespace megascope::answer {
 /// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
 /// the caller's. It does two things:
 /// - Sets view.shared_cores and view.cpu.
-/// - Renames root causes that only waited for a core (cpu::name_preempted), removes those of
+/// - Renames root causes that only waited for a core (cpu::name_preempted), removes those that the
+///   scheduling of shared cores may have produced (cpu::dismiss_scheduling_noise) and those of
 ///   ranks that only slept a little longer (cpu::dismiss_sleepers), and adds what CPU times of the
 ///   whole run show (cpu::judge_whole_run).
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,

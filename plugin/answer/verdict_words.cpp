@@ -92,23 +92,28 @@ bool has_sentence(const AnswerView& view, std::size_t index) {
          view.detection.root_causes[index].cost_fraction >= kMinSentenceCost;
 }
 
+namespace {
+
+/// Returns the sentence of the most expensive root cause and a space; empty if it has none.
+std::string first_sentence(const AnswerView& view) {
+  if (view.detection.root_causes.empty() || !has_sentence(view, 0)) return {};
+  return root_cause_text(view, view.detection.root_causes.front()) + " ";
+}
+
+}  // namespace
+
 std::string verdict_text(const AnswerView& view) {
   const analysis::WaitAnalysis& waits = view.waits;
+  const std::string root_cause = first_sentence(view);
   if (!view.matching.mismatches.empty()) {
     return "Collectives do not match: " +
            mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
-           (view.detection.root_causes.empty()
-                ? ""
-                : " " + root_cause_text(view, view.detection.root_causes.front()));
+           (root_cause.empty() ? "" : " " + root_cause.substr(0, root_cause.size() - 1));
   }
   if (view.source.world_size() < 2) return "One rank: there is no other rank to wait for.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
     return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
   }
-  const std::string root_cause = view.detection.root_causes.empty()
-                                     ? std::string()
-                                     : root_cause_text(view, view.detection.root_causes.front()) +
-                                           " ";
   const double waited = share(static_cast<double>(waits.suffered_ns),
                               static_cast<double>(waits.wall_ns));
   // Timelines of other tools seldom show where ranks wait: most of it is between operations.

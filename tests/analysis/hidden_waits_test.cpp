@@ -97,6 +97,17 @@ TEST(HiddenWaits, AreNoneInProgramsThatSynchroniseByMpiOnly) {
   }
 }
 
+TEST(HiddenWaits, AreNoneWhereDifferentWorkEndsTogetherByCoincidence) {
+  for (const double noise : {0.002, 0.01, 0.02}) {
+    SpinningProgram program;
+    program.has_hidden_sync = false;
+    program.noise = noise;
+    program.before = {1, 2, 1, 2};  // as neighbouring stages of a pipeline: the one begins later
+    program.inside = {2, 1, 2, 1};  // by what the other works longer
+    EXPECT_FALSE(waits_of(program.run()).is_there()) << noise;
+  }
+}
+
 TEST(HiddenWaits, OfAnAnnotatedRegionHaveItsName) {
   SpinningProgram program;
   program.before = {1, 1.3, 1, 1};

@@ -1,6 +1,6 @@
-#include "plugin/cli/launcher.h"
+#include "plugin/cli/launch/launcher.h"
 
-#include "plugin/cli/run_share.h"
+#include "plugin/cli/run_directory/run_share.h"
 
 #include <gmock/gmock.h>
 

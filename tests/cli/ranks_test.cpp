@@ -1,4 +1,4 @@
-#include "plugin/cli/ranks_asked.h"
+#include "plugin/cli/launch/ranks_asked.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "plugin/live/compat_hub.h"
-#include "plugin/live/compat_requests.h"
-#include "plugin/live/npy_file.h"
+#include "plugin/live/compat/hub.h"
+#include "plugin/live/compat/requests.h"
+#include "plugin/live/projection/npy_file.h"
 #include "tests/live/shown_tensor.h"
 
 #include <algorithm>

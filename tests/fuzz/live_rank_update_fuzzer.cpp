@@ -1,4 +1,4 @@
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-#include "plugin/live/hub.h"
-#include "plugin/live/requests.h"
+#include "plugin/live/hub/hub.h"
+#include "plugin/live/protocol/requests.h"
 
 #include <cstddef>
 #include <cstdint>

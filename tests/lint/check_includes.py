@@ -7,14 +7,21 @@ import sys
 import repository
 
 # A module and its level; a file belongs to the longest prefix. Modules of one level never include each other;
-# decimals order the modules of one top-level directory only.
+# decimals order the modules of one parent directory only.
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
-    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2.1, "plugin/capture": 2.2, "plugin/steps": 2.3, "plugin/api": 2,
-    "plugin/nvtx": 2, "plugin/answer": 2, "gpu_layer": 3, "plugin/live": 3, "plugin/run": 4, "plugin/cli": 4,
+    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2.1,
+    "plugin/capture": 2.2, "plugin/steps": 2.3, "plugin/api": 2,
+    "plugin/nvtx": 2, "plugin/answer": 2, "gpu_layer": 3, "plugin/run": 4,
     "mpi_layer/table": 3.1, "mpi_layer/lookup": 3.2, "mpi_layer/calls": 3.3, "mpi_layer/handles": 3.4,
     "mpi_layer/own_communication": 3.5, "mpi_layer/semantics": 3.6, "mpi_layer/lifecycle": 3.7, "mpi_layer/wrappers": 3.8,
     "mpi_layer/fortran": 3.8,
+    "plugin/live/protocol": 3.1, "plugin/live/views": 3.2, "plugin/live/projection": 3.2, "plugin/live/model": 3.3,
+    "plugin/live/hub": 3.4, "plugin/live/http": 3.5, "plugin/live/compat": 3.5, "plugin/live/sessions": 3.6,
+    "plugin/live/server": 3.7,
+    "plugin/cli/common": 4.1, "plugin/cli/launch": 4.2, "plugin/cli/run_directory": 4.2, "plugin/cli/doctor": 4.3,
+    "plugin/cli/analyze": 4.3, "plugin/cli/hang": 4.3, "plugin/cli/report": 4.3, "plugin/cli/convert": 4.3, "plugin/cli/run": 4.4,
+    "plugin/cli/entry": 4.5,
 }
 # Directories outside the layers may include any module.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
@@ -26,8 +33,8 @@ VENDORS = [
     (r"otf2/.*", ("exporters/otf2",)),
     (r"dwarf\.h|libelf\.h|gelf\.h|elfutils/.*", ("analysis/symbols",)),
     (r"protozero/.*", ("exporters/perfetto",)),
-    (r"boost/.*", ("plugin/live",)),
-    (r"CLI/.*", ("plugin/cli",)),
+    (r"boost/.*", ("plugin/live/sessions", "plugin/live/server")),
+    (r"CLI/.*", ("plugin/cli/entry",)),
     (r"nvtx3/.*", ("plugin/nvtx",)),
     (r"cuda.*\.h|cupti.*\.h|nvml\.h", ("gpu_layer", "_cuda.")),
     (r"slurm/.*", ("slurm",)),
@@ -65,8 +72,8 @@ def sideways_or_upward(path, included):
         return None
     if LEVELS[other] >= LEVELS[module]:
         return f"{included} is of level {LEVELS[other]}, not below {module} ({LEVELS[module]})"
-    if int(LEVELS[other]) == int(LEVELS[module]) and other.split("/")[0] != module.split("/")[0]:
-        return f"{included} is beside {module}: decimals order the modules of one directory only"
+    if int(LEVELS[other]) == int(LEVELS[module]) and os.path.dirname(other) != os.path.dirname(module):
+        return f"{included} is beside {module}: decimals order the modules of one parent directory only"
     return None
 
 

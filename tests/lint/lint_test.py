@@ -31,16 +31,17 @@ class Includes(unittest.TestCase):
     def test_sideways_is_found(self):
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "analysis/b.h"\n')), 1)
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "exporters/chrome/b.h"\n')), 1)
-        self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/b.h"\n')), 1)
+        self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/run/b.h"\n')), 1)
 
     def test_levels_inside_a_directory_are_found_and_hold_in_it_only(self):
         self.assertEqual(includes("mpi_layer/handles/a.h", '#include "mpi_layer/calls/b.h"\n'), [])
         self.assertEqual(includes("mpi_layer/calls/a.h", '#include "mpi_layer/semantics/b.h"\n'),
                          ["mpi_layer/calls/a.h:1: mpi_layer/semantics/b.h is of level 3.6, not below mpi_layer/calls (3.3)"])
         self.assertEqual(len(includes("mpi_layer/wrappers/a.cpp", '#include "mpi_layer/fortran/b.h"\n')), 1)
-        self.assertEqual(len(includes("plugin/live/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
-        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/b.h"\n'),
-                         ["mpi_layer/calls/a.cpp:1: plugin/live/b.h is beside mpi_layer/calls: decimals order the modules of one directory only"])
+        self.assertEqual(len(includes("plugin/cli/run/a.cpp", '#include "plugin/run/b.h"\n')), 1)
+        self.assertEqual(len(includes("plugin/live/hub/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
+        self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/protocol/b.h"\n'),
+                         ["mpi_layer/calls/a.cpp:1: plugin/live/protocol/b.h is beside mpi_layer/calls: decimals order the modules of one parent directory only"])
 
     def test_vendor_headers_have_one_home(self):
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)

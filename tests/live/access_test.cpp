@@ -1,4 +1,4 @@
-#include "plugin/live/access.h"
+#include "plugin/live/http/access.h"
 
 #include <gmock/gmock.h>
 

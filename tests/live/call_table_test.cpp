@@ -1,4 +1,4 @@
-#include "plugin/live/call_table.h"
+#include "plugin/live/model/call_table.h"
 
 #include <gmock/gmock.h>
 

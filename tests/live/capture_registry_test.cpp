@@ -1,6 +1,6 @@
-#include "plugin/live/capture_registry.h"
+#include "plugin/live/model/capture_registry.h"
 
-#include "plugin/live/bounds.h"
+#include "plugin/live/protocol/bounds.h"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 // request. A prompt "fail" is answered with an error. Tokens are bytes; one is generated a step, of
 // the last N of a text. In training there are 2 sequences of 6 tokens.
 #include "feed_arguments.h"
-#include "plugin/live/service.h"
+#include "plugin/live/server/service.h"
 #include "plugin/steps/step_block.h"
 #include "synthetic_transformer.h"
 

@@ -1,5 +1,4 @@
-#include "plugin/live/compat_hub.h"
-
+#include "plugin/live/compat/hub.h"
 #include "shown_tensor.h"
 
 #include <gmock/gmock.h>

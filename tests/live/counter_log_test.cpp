@@ -1,4 +1,4 @@
-#include "plugin/live/counter_log.h"
+#include "plugin/live/model/counter_log.h"
 
 #include <gmock/gmock.h>
 

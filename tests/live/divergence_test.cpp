@@ -1,4 +1,4 @@
-#include "plugin/live/divergence.h"
+#include "plugin/live/model/divergence.h"
 
 #include <gmock/gmock.h>
 

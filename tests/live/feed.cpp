@@ -6,7 +6,7 @@
 // Prints the URL, and at the end what the server refused to take. A request takes effect two steps
 // later, as in a job.
 #include "feed_arguments.h"
-#include "plugin/live/service.h"
+#include "plugin/live/server/service.h"
 #include "synthetic_run.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
-#include "plugin/live/frames.h"
+#include "plugin/live/protocol/frames.h"
 
 #include "kernels/elements.h"
-#include "plugin/live/inbox.h"
+#include "plugin/live/server/inbox.h"
 
 #include <gmock/gmock.h>
 

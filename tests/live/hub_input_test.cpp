@@ -1,5 +1,5 @@
 #include "hub_scene.h"
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 
 #include <gmock/gmock.h>
 

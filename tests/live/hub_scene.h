@@ -1,7 +1,7 @@
 #pragma once
 
 #include "frame_view.h"
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 #include "synthetic_run.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-#include "plugin/live/hub.h"
+#include "plugin/live/hub/hub.h"
 
 #include "hub_scene.h"
-#include "plugin/live/answers.h"
+#include "plugin/live/http/answers.h"
 
 #include <gmock/gmock.h>
 

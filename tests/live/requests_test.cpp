@@ -1,5 +1,5 @@
-#include "plugin/live/hub.h"
-#include "plugin/live/json_fields.h"
+#include "plugin/live/hub/hub.h"
+#include "plugin/live/protocol/json_fields.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "plugin/live/service.h"
+#include "plugin/live/server/service.h"
 
 #include "plugin/capture/rank_update.h"
 #include "plugin/steps/step_block.h"

@@ -1,4 +1,4 @@
-#include "plugin/live/unauthenticated_budget.h"
+#include "plugin/live/protocol/unauthenticated_budget.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
-#include "plugin/live/vector_cache.h"
+#include "plugin/live/projection/vector_cache.h"
 
-#include "plugin/live/bounds.h"
+#include "plugin/live/protocol/bounds.h"
 
 #include <gmock/gmock.h>
 

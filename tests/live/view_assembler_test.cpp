@@ -1,6 +1,6 @@
-#include "plugin/live/view_assembler.h"
+#include "plugin/live/views/view_assembler.h"
 
-#include "plugin/live/bounds.h"
+#include "plugin/live/protocol/bounds.h"
 
 #include <gmock/gmock.h>
 

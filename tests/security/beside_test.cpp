@@ -1,7 +1,7 @@
 #include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
-#include "plugin/cli/commands.h"
-#include "plugin/cli/worlds.h"
+#include "plugin/cli/report/report.h"
+#include "plugin/cli/run_directory/worlds.h"
 
 #include <gmock/gmock.h>
 

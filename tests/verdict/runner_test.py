@@ -71,6 +71,14 @@ class MpiRuns(unittest.TestCase):
         self.assertRegex(result.stdout, r"mpi_runs 5 % +right \d/1; .* explained: median \d\.\d\d, quartile \d\.\d\d \(1\)")
         self.assertRegex(result.stdout, r"mpi_runs healthy +right \d/1; .* healthy accused \d/1; .* median - \(0\)")
 
+    def test_a_loss_without_a_cause_names_the_rank_on_which_most_of_it_is_lost(self):
+        with tempfile.TemporaryDirectory() as directory:
+            runs.write_seed(directory, 9497)  # rank 4 pauses in four of 20 steps
+            result = subprocess.run([MEGASCOPE, "analyze", os.path.join(runs.directory_of(directory, 9497), "run")],
+                                    capture_output=True, text=True, timeout=60, check=False)
+        self.assertIn("No cause was found for it, but most of it is lost on rank 4: without what is slow there the run would be 1.06 times as fast.",
+                      " ".join(result.stdout.split()))
+
 
 class Lint(unittest.TestCase):
     def test_runs_of_all_kinds_are_made_and_analysed(self):

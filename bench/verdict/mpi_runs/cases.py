@@ -8,7 +8,8 @@ import programs
 DEV_SEEDS = range(5001, 5289)
 HELD_OUT_SEEDS = range(6001, 6721)
 SECOND_HELD_OUT_SEEDS = range(7001, 7721)
-HIDDEN_SEEDS = frozenset(HELD_OUT_SEEDS) | frozenset(SECOND_HELD_OUT_SEEDS)
+THIRD_HELD_OUT_SEEDS = range(8001, 8721)
+HIDDEN_SEEDS = frozenset(HELD_OUT_SEEDS) | frozenset(SECOND_HELD_OUT_SEEDS) | frozenset(THIRD_HELD_OUT_SEEDS)
 SHAPES = tuple(programs.SHAPES)
 PLANS = ("healthy", "slow rank 10 %", "slow rank 5 %", "slow in a part 10 %", "slow in a part 5 %", "slow every k-th 10 %",
          "slow every k-th 5 %", "slow host 10 %", "slow host 5 %", "slow link 10 %", "pauses 10 %", "pauses 5 %")

@@ -2,7 +2,7 @@
 
 #include "core/base/text.h"
 #include "exporters/otf2/export.h"
-#include "plugin/cli/fork_collective.h"
+#include "plugin/cli/common/fork_collective.h"
 
 #include <algorithm>
 #include <array>

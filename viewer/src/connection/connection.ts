@@ -5,7 +5,7 @@ import { delayMs } from "./backoff";
 export type Phase = "connecting" | "connected" | "waiting" | "refused" | "ended" | "lost";
 
 /** Consecutive attempts without an answer after which the run counts as lost: about 15 s. */
-export const MOST_TRIES = 5;
+export const MAX_TRIES = 5;
 
 export interface ConnectionState {
   phase: Phase;
@@ -32,7 +32,7 @@ export function serverUrl(path: string, page: Location | URL): string {
 
 /**
  * The WebSocket connection to the server. Reconnects when it is lost, until the run has ended (then only the verdict follows, and nothing
- * is sent), the server refuses the connection, or MOST_TRIES attempts had no answer.
+ * is sent), the server refuses the connection, or MAX_TRIES attempts had no answer.
  */
 export class Connection {
   private socket: WebSocket | undefined;
@@ -116,7 +116,7 @@ export class Connection {
       }
       if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // the server is full, or the run has ended
     } catch {
-      if (this.state.attempt >= MOST_TRIES) return this.become({ phase: "lost" });
+      if (this.state.attempt >= MAX_TRIES) return this.become({ phase: "lost" });
     }
     this.retry();
   }

@@ -1,6 +1,6 @@
 // Credits to return to the server. A frame is paid for after it was drawn, so a slow page gets fewer frames (docs/live_protocol.md).
 
-const MOST_FRAMES = 64; // in one message
+const MAX_FRAMES = 64; // in one message
 
 export class Credits {
   private received = new Map<string, number>();
@@ -26,7 +26,7 @@ export class Credits {
   }
   /** Returns the credits to send, and clears them. */
   take(): { panel: string; frames: number }[] {
-    const due = [...this.drawn].map(([panel, frames]) => ({ panel, frames: Math.min(frames, MOST_FRAMES) }));
+    const due = [...this.drawn].map(([panel, frames]) => ({ panel, frames: Math.min(frames, MAX_FRAMES) }));
     this.drawn.clear();
     return due;
   }

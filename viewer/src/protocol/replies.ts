@@ -20,7 +20,7 @@ export type Reply =
   | { kind: "finish"; text: string }
   | { kind: "error"; message: string };
 
-export const MOST_CANDIDATES = 20;
+export const MAX_CANDIDATES = 20;
 
 type Fields = Record<string, unknown>;
 
@@ -58,7 +58,7 @@ export function readReply(message: Extract<ServerMessage, { type: "reply" }>): R
       return { kind: "start", prompt: listOf(first(message, "prompts"), "the prompt", readToken), layers: numberOr(message.layers, 0) };
     case "token": {
       const top = message.top === undefined ? [] : listOf(first(message, "top"), "top", readCandidate);
-      return { kind: "token", sampled: readCandidate(first(message, "sampled")), top: top.filter(({ id }) => id >= 0).slice(0, MOST_CANDIDATES), step: numberOr(message.step, NaN) };
+      return { kind: "token", sampled: readCandidate(first(message, "sampled")), top: top.filter(({ id }) => id >= 0).slice(0, MAX_CANDIDATES), step: numberOr(message.step, NaN) };
     }
     case "finish":
       return { kind: "finish", text: Array.isArray(message.text) ? String(message.text[0] ?? "") : "" };

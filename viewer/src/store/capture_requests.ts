@@ -1,6 +1,6 @@
 import type { CaptureRequest, Tensor, TileView } from "../protocol/messages";
 import { familyOf, matches } from "../protocol/pattern";
-import { MOST_LAYERS, type UrlState } from "./url_state";
+import { MAX_LAYERS, type UrlState } from "./url_state";
 
 // The capture requests that the user's current view needs, one for each panel. Data that is not visible is not requested, and so not computed.
 
@@ -54,7 +54,7 @@ export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
   return state.strips.map((pattern) => (isThere(pattern) ? pattern : (ALIASES[pattern]?.find(isThere) ?? pattern)));
 }
 
-export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MOST_LAYERS - 1];
+export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MAX_LAYERS - 1];
 
 /** A row of tiles for each token: the dimensions after the tokens are merged. */
 function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView {
@@ -118,6 +118,6 @@ const ATTENTION_CREDITS = 6; // tokens arrive faster than credits; with these th
 export function extraCredits(panel: string, request: CaptureRequest): number {
   if (request.what !== "tensor") return 0;
   if (ATTENTION_PANELS.includes(panel)) return ATTENTION_CREDITS;
-  const layers = request.layers ? request.layers[1] - request.layers[0] + 1 : MOST_LAYERS;
+  const layers = request.layers ? request.layers[1] - request.layers[0] + 1 : MAX_LAYERS;
   return Math.min(62, layers);
 }

@@ -3,9 +3,9 @@ import type { Counter } from "../protocol/messages";
 import { matches } from "../protocol/pattern";
 import { StepAxis } from "./step_axis";
 
-const MOST_STEPS = 10000;
-export const MOST_SERIES = 4096;
-const MOST_NUMBERS = 8 << 20; // in all series
+const MAX_STEPS = 10000;
+export const MAX_SERIES = 4096;
+const MAX_NUMBERS = 8 << 20; // in all series
 
 export interface Series {
   counter: Counter;
@@ -15,7 +15,7 @@ export interface Series {
 
 /**
  * The application's counters: for each the steps in which it was set, and its values. In long runs, or with many counters, older steps are
- * thinned, so that curves keep their begin. Counters beyond MOST_SERIES are ignored.
+ * thinned, so that curves keep their begin. Counters beyond MAX_SERIES are ignored.
  */
 export class CounterTable {
   private readonly series = new Map<number, Series>();
@@ -35,15 +35,15 @@ export class CounterTable {
 
   add(frame: CountersFrame): void {
     const c = frame.ids.length;
-    const told: number[] = []; // rows in which the counter was set
+    const reported: number[] = []; // rows in which the counter was set
     for (let column = 0; column < c; column++) {
       const series = this.seriesOf(frame.ids[column]);
       if (!series) continue;
       const { axis, value } = series;
-      told.length = 0;
-      for (let i = 0; i < frame.steps.length; i++) if (!Number.isNaN(frame.values[i * c + column])) told.push(i);
-      axis.placeAll(told.map((i) => frame.steps[i]));
-      for (const i of told) {
+      reported.length = 0;
+      for (let i = 0; i < frame.steps.length; i++) if (!Number.isNaN(frame.values[i * c + column])) reported.push(i);
+      axis.placeAll(reported.map((i) => frame.steps[i]));
+      for (const i of reported) {
         const index = axis.find(frame.steps[i]);
         if (index >= 0) axis.columnData(value)[index] = frame.values[i * c + column];
       }
@@ -75,7 +75,7 @@ export class CounterTable {
   private seriesOf(id: number): Series | undefined {
     const there = this.series.get(id) ?? this.unnamed.get(id);
     const count = this.series.size + this.unnamed.size;
-    if (there || count >= MOST_SERIES) return there;
+    if (there || count >= MAX_SERIES) return there;
     const axis = new StepAxis(this.stepsKept(count + 1), true);
     const counter = this.known.get(id);
     const made = { counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" }, axis, value: axis.addColumn(1, true) };
@@ -85,8 +85,8 @@ export class CounterTable {
   }
 
   private stepsKept(series: number): number {
-    let steps = MOST_STEPS;
-    while (steps * series * 2 > MOST_NUMBERS) steps >>= 1; // a step and a value each; halved, so that older steps are rarely thinned
+    let steps = MAX_STEPS;
+    while (steps * series * 2 > MAX_NUMBERS) steps >>= 1; // a step and a value each; halved, so that older steps are rarely thinned
     return steps;
   }
   private all(): Series[] {

@@ -58,7 +58,7 @@ export class Generation {
   }
 
   /** Processes an answer. True: it is the final one of this request. */
-  hear(message: Extract<ServerMessage, { type: "reply" }>): boolean {
+  receive(message: Extract<ServerMessage, { type: "reply" }>): boolean {
     if (message.id !== this.id || !this.isUnderWay()) return false;
     try {
       const reply = readReply(message);

@@ -14,7 +14,7 @@ import { readUrl, writeUrl, type UrlState } from "./url_state";
 import { ATTENTION_PANELS, captureRequestsFor, extraCredits } from "./capture_requests";
 
 const CREDIT_INTERVAL_MS = 90; // servers accept 100 messages a second
-const MOST_ALERTS = 200;
+const MAX_ALERTS = 200;
 const LAST_VIEW_MS = 2500; // after a text is finished: views with missing parts are sent after 2 s
 
 export interface RankPlace {
@@ -111,7 +111,7 @@ export class Live {
 
   pause(isPaused: boolean): void {
     this.state.paused = isPaused;
-    if (!isPaused) this.hearWaiting();
+    if (!isPaused) this.applyWaitingReplies();
     if (!isPaused) for (const frame of this.waiting.splice(0)) this.show(frame, 0);
     this.loop.pause(isPaused);
     if (!isPaused) this.sendCredits(); // for what was drawn before; without credits nothing may arrive that would be drawn
@@ -137,7 +137,7 @@ export class Live {
   private changed(connection: ConnectionState): void {
     this.state.connection = connection;
     if (connection.phase === "connected" || connection.phase === "connecting" || !this.generation.isUnderWay()) return;
-    this.hearWaiting();
+    this.applyWaitingReplies();
     this.generation.fail("The connection was lost, and with it the rest of the text. Generate again.", "lost");
     this.generation.stopWatching();
   }
@@ -222,10 +222,10 @@ export class Live {
     this.sync();
   }
 
-  private heard(reply: Extract<ServerMessage, { type: "reply" }>): void {
+  private applyReply(reply: Extract<ServerMessage, { type: "reply" }>): void {
     const begin = performance.now();
     const { generation } = this;
-    if (generation.hear(reply)) this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
+    if (generation.receive(reply)) this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
     this.loop.invalidate("attention", performance.now() - begin);
   }
 
@@ -239,8 +239,8 @@ export class Live {
     }, afterMs);
   }
 
-  private hearWaiting(): void {
-    for (const reply of this.waitingReplies.splice(0)) this.heard(reply);
+  private applyWaitingReplies(): void {
+    for (const reply of this.waitingReplies.splice(0)) this.applyReply(reply);
   }
 
   private allDrawn(): void {
@@ -279,7 +279,7 @@ export class Live {
         return;
       case "reply":
         if (state.paused) this.waitingReplies.push(message);
-        else this.heard(message);
+        else this.applyReply(message);
         return;
       case "notice":
       case "error":
@@ -293,7 +293,7 @@ export class Live {
         return;
       case "end":
         state.ended = { reason: message.reason, steps: message.steps, atMs: Date.now() };
-        this.hearWaiting();
+        this.applyWaitingReplies();
         this.generation.fail("The run ended before the text was finished.");
         return;
       case "verdict":
@@ -307,7 +307,7 @@ export class Live {
   private warned(alert: Alert): void {
     const { alerts } = this.state;
     const isSame = (other: Alert): boolean => other.step === alert.step && other.text === alert.text;
-    if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MOST_ALERTS);
+    if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MAX_ALERTS);
   }
 
   /** Another run at this address: discards all data. */

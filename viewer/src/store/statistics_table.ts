@@ -2,12 +2,12 @@ import type { StatisticsFrame } from "../protocol/frame";
 import { StepAxis } from "./step_axis";
 
 type Numbers = Float32Array | Float64Array;
-const MOST_STEPS = 10000;
-const MOST_NUMBERS = 8 << 20;
+const MAX_STEPS = 10000;
+const MAX_NUMBERS = 8 << 20;
 
 /** Statistics of tensors over all ranks: a number for each tensor, column and step. */
 export class StatisticsTable {
-  readonly axis = new StepAxis(MOST_STEPS);
+  readonly axis = new StepAxis(MAX_STEPS);
   columns: string[] = [];
   private readonly first = new Map<number, number>(); // id → its first column in the axis
 
@@ -90,6 +90,6 @@ export class StatisticsTable {
     const before = this.first.size;
     for (const id of ids) if (!this.first.has(id)) this.first.set(id, this.columns.map(() => this.axis.addColumn(1, true))[0]);
     if (this.first.size === before) return;
-    this.axis.limit(Math.min(MOST_STEPS, Math.floor(MOST_NUMBERS / (this.first.size * this.columns.length))));
+    this.axis.limit(Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / (this.first.size * this.columns.length))));
   }
 }

@@ -1,8 +1,8 @@
 import type { StepsFrame } from "../protocol/frame";
 import { StepAxis } from "./step_axis";
 
-const MOST_STEPS = 10000;
-const MOST_NUMBERS = 16 << 20; // over all ranks and columns
+const MAX_STEPS = 10000;
+const MAX_NUMBERS = 16 << 20; // over all ranks and columns
 
 export interface RankTimes {
   stepMs: number;
@@ -13,7 +13,7 @@ export interface RankTimes {
 
 /** Step times of all ranks, and minimum, median and maximum of each step. */
 export class StepTable {
-  readonly axis = new StepAxis(MOST_STEPS);
+  readonly axis = new StepAxis(MAX_STEPS);
   ranks = 0;
   private names: string[] = [];
   private columns = new Map<string, number>();
@@ -127,7 +127,7 @@ export class StepTable {
     this.clear();
     this.ranks = frame.ranks;
     this.names = frame.columns;
-    this.axis.limit(Math.min(MOST_STEPS, Math.floor(MOST_NUMBERS / Math.max(1, frame.ranks * this.names.length))));
+    this.axis.limit(Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / Math.max(1, frame.ranks * this.names.length))));
     for (const name of this.names) this.columns.set(name, this.axis.addColumn(frame.ranks, false));
     this.began = this.axis.addColumn(1, true);
     this.summary = [0, 1, 2].map(() => this.axis.addColumn(1, false));

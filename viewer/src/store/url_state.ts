@@ -28,7 +28,7 @@ export interface UrlState {
   strips: string[]; // tensor patterns, one for each column of strips
   stripKind: string;
   stripScale: ScaleKind;
-  layers: [number, number] | null; // null: the first MOST_LAYERS
+  layers: [number, number] | null; // null: the first MAX_LAYERS
   tiles: number;
   method: string;
   microBatch: number;
@@ -78,8 +78,8 @@ export const DEFAULTS: UrlState = {
   topP: 0,
   seed: 0,
 };
-export const MOST_LAYERS = 8;
-export const MOST_PROMPT = 2000; // characters
+export const MAX_LAYERS = 8;
+export const MAX_PROMPT = 2000; // characters
 /** Limits of the server, and of the number of tokens that the page shows. */
 export const BOUNDS = { tokens: [1, 4096], temperature: [0, 100], topK: [0, 1000], topP: [0, 1], seed: [-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const;
 
@@ -153,7 +153,7 @@ const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {
   layer: whole(0, 1_000_000),
   head: whole(0, 1_000_000),
   token: whole(-1, 10_000_000),
-  prompt: text(MOST_PROMPT),
+  prompt: text(MAX_PROMPT),
   tokens: whole(...BOUNDS.tokens),
   temperature: real(...BOUNDS.temperature),
   topK: whole(...BOUNDS.topK),

@@ -20,8 +20,8 @@ export interface RankShare {
   share: number; // fraction of the recorded time
 }
 
-const MOST_FUNCTIONS = 40;
-const MOST_RANKS = 64;
+const MAX_FUNCTIONS = 40;
+const MAX_RANKS = 64;
 const WIDE_RANGE = 1000; // beyond it, a linear scale shows only the largest value
 
 /** Called functions, by descending time. */
@@ -29,7 +29,7 @@ export function functionRows(names: string[], { calls, timeMs, sent, received }:
   const rows = names.map((name, i) => ({ name, calls: calls[i], timeMs: timeMs[i], sent: sent[i], received: received[i], ofLargest: 0 })).filter((row) => row.calls > 0);
   rows.sort((a, b) => b.timeMs - a.timeMs);
   const largest = rows[0]?.timeMs || 1;
-  return rows.slice(0, MOST_FUNCTIONS).map((row) => ({ ...row, ofLargest: row.timeMs / largest }));
+  return rows.slice(0, MAX_FUNCTIONS).map((row) => ({ ...row, ofLargest: row.timeMs / largest }));
 }
 
 /** By rank; if there are too many, the ranks with the most time in MPI. */
@@ -38,7 +38,7 @@ export function rankShares({ elapsedMs, mpiMs }: CallsFrame): RankShare[] {
   for (let rank = 0; rank < elapsedMs.length; rank++) {
     if (elapsedMs[rank] > 0) rows.push({ rank, mpiMs: mpiMs[rank], share: Math.min(1, mpiMs[rank] / elapsedMs[rank]) });
   }
-  return rows.length <= MOST_RANKS ? rows : rows.sort((a, b) => b.share - a.share).slice(0, MOST_RANKS);
+  return rows.length <= MAX_RANKS ? rows : rows.sort((a, b) => b.share - a.share).slice(0, MAX_RANKS);
 }
 
 /** Bytes by sender and receiver; null: there are no messages. */

@@ -5,7 +5,7 @@ import type { Series } from "../store/counter_table";
 import type { Live } from "../store/live";
 
 const RATE_WINDOW = 10; // number of steps for a rate
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 type Gappy = (number | null)[];
 
@@ -75,9 +75,9 @@ export function smoothed(values: Gappy, count: number): Gappy {
 /** Positive values only, for a logarithmic axis. */
 const positive = (values: Gappy): Gappy => values.map((value) => (value !== null && value > 0 ? value : null));
 
-/** Counters that match a pattern: a line each, at most MOST_LINES. A single counter also has its raw values behind the smoothed line. */
+/** Counters that match a pattern: a line each, at most MAX_LINES. A single counter also has its raw values behind the smoothed line. */
 export function counters(live: Live, pattern: string): LineData | null {
-  const series = live.counters.matching(pattern).slice(0, MOST_LINES);
+  const series = live.counters.matching(pattern).slice(0, MAX_LINES);
   if (series.length === 0) return null;
   const spans = series.map((one) => live.shown(one.axis));
   const all = new Set<number>();

@@ -20,7 +20,7 @@ describe.skipIf(missing)("the view of what the program generates", () => {
   afterEach(() => mock.close());
   const sent = (type: string) => mock.received.filter((message) => message.type === type);
   const phase = (page: Page, wanted: string) => page.waitForSelector(`[data-phase=${wanted}]`);
-  const told = (page: Page) => page.innerText('[data-told="attention"]');
+  const told = (page: Page) => page.innerText('[data-readout="attention"]');
   const shown = (page: Page) => page.getAttribute("[role=listbox]", "data-shown");
 
   /** The program takes the request, and makes so many tokens of it. */

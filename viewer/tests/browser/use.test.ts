@@ -147,7 +147,7 @@ describe.skipIf(missing)("the page", () => {
     expect(await page.locator("[data-table=ranks] tr").evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset.share)))).toEqual([0.2, 0.3, 0.4, 0.5]);
     await page.focus("[data-heat=messages] canvas");
     for (const key of ["End", "ArrowLeft", "ArrowLeft"]) await page.keyboard.press(key);
-    expect(await page.innerText("[data-told=messages]")).toBe("rank 0 to rank 1: 40 KiB in 40 messages");
+    expect(await page.innerText("[data-readout=messages]")).toBe("rank 0 to rank 1: 40 KiB in 40 messages");
     expect(await page.innerText("main")).not.toMatch(/step/i);
     expect(problems).toEqual([]);
     await page.close();

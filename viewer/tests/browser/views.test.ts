@@ -20,7 +20,7 @@ describe.skipIf(missing)("the page shows what the server said", () => {
   it("of the run: times, rate, counters", async () => {
     const { page, problems } = await open(browser, mock);
     await reached(page, 119);
-    const told = (chart: string) => page.locator(`[data-chart="${chart}"] .told`).innerText();
+    const told = (chart: string) => page.locator(`[data-chart="${chart}"] .chart-legend`).innerText();
     const times = Array.from({ length: 4 }, (_, rank) => Math.fround(data.times(119, rank)[0])).sort((a, b) => a - b);
     const expected = ["step 119", `least ${short(times[0])}`, `median ${short((times[1] + times[2]) / 2)}`, `most ${short(times[3])}`];
     expect((await told("step-time")).split("\n")).toEqual(expected);
@@ -40,8 +40,8 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     const { page } = await open(browser, mock);
     await page.fill('[data-chart="counter-0"] input', "tokens*");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector('[data-chart="counter-0"] .told')?.textContent?.includes("rank 3"));
-    const lines = (await page.locator('[data-chart="counter-0"] .told').innerText()).split("\n");
+    await page.waitForFunction(() => document.querySelector('[data-chart="counter-0"] .chart-legend')?.textContent?.includes("rank 3"));
+    const lines = (await page.locator('[data-chart="counter-0"] .chart-legend').innerText()).split("\n");
     expect(lines).toEqual(["step 119", ...[0, 1, 2, 3].map((rank) => `tokens_per_s (rank ${rank}) ${short(1000 + 10 * rank + 119)}`)]);
     await page.fill('[data-chart="counter-0"] input', "nothing");
     await page.keyboard.press("Enter");
@@ -55,7 +55,7 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     expect(await page.getAttribute("[data-heat=compute]", "data-columns")).toBe("119");
     await cursorTo(page, "compute", 2, 119 - 55);
     const [stepMs, mpiMs, ownMs] = data.times(55, 2).map(Math.fround);
-    expect(await page.innerText("[data-told]")).toBe(`rank 2, step 55: compute ${duration(stepMs - mpiMs)}, in MPI ${duration(mpiMs)}`);
+    expect(await page.innerText("[data-readout]")).toBe(`rank 2, step 55: compute ${duration(stepMs - mpiMs)}, in MPI ${duration(mpiMs)}`);
     await page.keyboard.press("Enter");
     const value = (name: string) => page.innerText(`[data-chosen] [data-value="${name}"]`);
     await page.waitForSelector("[data-chosen] >> text=Rank 2, step 55");
@@ -78,7 +78,7 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     await page.waitForSelector('[data-heat=statistics][data-columns="80"][data-rows="4"]');
     await cursorTo(page, "statistics", 1, 179 - 140);
     const hidden = (layer: number) => mock.model.tensors.find((tensor) => tensor.name === "hidden" && tensor.layer === layer)!;
-    const told = await page.innerText('[data-told="statistics"]');
+    const told = await page.innerText('[data-readout="statistics"]');
     const [count, , , least, most, mean, norm] = data.statistics(hidden(1), 140, 4);
     expect(told).toContain(`hidden, layer 1, step 140: min ${short(least)}, max ${short(most)}, mean ${short(mean)}, norm ${short(norm)}`);
     expect(told.replace(/\D/g, "").endsWith(`00${count}`)).toBe(true);
@@ -103,7 +103,7 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     const mlp1 = mock.model.tensors.find((tensor) => tensor.name === "mlp1" && tensor.layer === 2)!;
     await cursorTo(page, "strip-1-2", 7, 3);
     const value = data.tile(mlp1, 159, 7, 82, 86);
-    const told = await page.innerText('[data-told="strips"]');
+    const told = await page.innerText('[data-readout="strips"]');
     expect(told).toContain("mlp1, layer 2, step 159, sequence 0, token 7, mean of elements 492–497: ");
     expect(Number(told.split(": ")[1].replace("−", "-"))).toBeCloseTo(value, 2);
     // The scale reaches from the least to the most of all layers.

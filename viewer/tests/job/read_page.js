@@ -50,7 +50,7 @@ async function ranksView(page) {
 async function cursorUntilTold(page, chart, text) {
   for (const until = Date.now() + 30000; ;) {
     await cursorTo(page, chart, 1, 0);
-    if ((await page.innerText('[data-told="strips"]')).includes(text)) return;
+    if ((await page.innerText('[data-readout="strips"]')).includes(text)) return;
     if (Date.now() > until) throw new Error(`nothing with "${text}" is told at ${chart}`);
     await page.waitForTimeout(100);
   }
@@ -64,7 +64,7 @@ async function tensorsView(page) {
   const statistics = await heat(page, "statistics");
   await page.selectOption("[data-method]", "norm");
   await page.waitForFunction((count) => document.querySelectorAll("[data-strip='1'] [data-layer]").length === count, LAYERS);
-  const told = () => page.innerText('[data-told="strips"]');
+  const told = () => page.innerText('[data-readout="strips"]');
   for (let layer = 0; layer < LAYERS; layer++) {
     await cursorUntilTold(page, `strip-1-${layer}`, "norm of");
   }

@@ -32,7 +32,7 @@ await drawn(page);
 const seen = { functions: await rowsOf(page, "functions"), newest: await rowsOf(page, "newest"), ranks: await rowsOf(page, "ranks") };
 await cursorTo(page, "messages", 0, 1);
 await drawn(page);
-seen.told = await page.innerText("[data-told=messages]");
+seen.told = await page.innerText("[data-readout=messages]");
 seen.facts = { elapsed: await page.innerText("[data-elapsed]"), hosts: await page.innerText("[data-hosts]"), directory: await page.innerText("[data-directory]") };
 seen.text = await page.innerText("main");
 await picture(page, "plain");

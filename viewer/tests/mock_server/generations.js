@@ -2,7 +2,7 @@
 
 import { generated } from "./data.js";
 
-const MOST_WAITING = 8;
+const MAX_WAITING = 8;
 
 export class Generations {
   waiting = [];
@@ -13,7 +13,7 @@ export class Generations {
     const reply = (kind, fields) => say({ type: "reply", id: message.id, reply: kind, ...fields });
     if (!control.generate) return reply("error", { message: control.why });
     if (message.tokens > 1000000) return say({ type: "error", text: "`tokens` must be a number from 1 to 1048576." });
-    if (this.waiting.length >= MOST_WAITING) return reply("error", { message: "8 requests are queued, which is the limit." });
+    if (this.waiting.length >= MAX_WAITING) return reply("error", { message: "8 requests are queued, which is the limit." });
     this.waiting.push({ message, say, reply, tokens: [...Buffer.from(message.prompts[0])], made: 0 });
     return reply("waiting", { before: this.waiting.length - 1 + (this.under ? 1 : 0) });
   }

@@ -3,8 +3,8 @@
 import * as data from "./data.js";
 import * as encode from "./encode.js";
 
-const MOST_CREDITS = 64;
-const MOST_STEPS_A_FRAME = 2000;
+const MAX_CREDITS = 64;
+const MAX_STEPS_A_FRAME = 2000;
 
 const toExpression = (pattern) => new RegExp(`^${pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&")).join(".*")}$`);
 export const matches = (pattern, name) => toExpression(pattern).test(name);
@@ -21,7 +21,7 @@ export class Panel {
   }
 
   addCredits(frames) {
-    this.credits = Math.min(MOST_CREDITS, this.credits + frames);
+    this.credits = Math.min(MAX_CREDITS, this.credits + frames);
   }
 
   /** A step has ended: views of tensors are made, newer ones replace those that could not be sent. */
@@ -49,7 +49,7 @@ export class Panel {
 
   #news(last, frameNumber) {
     if (this.next > last) return null;
-    const end = Math.min(last + 1, this.next + MOST_STEPS_A_FRAME);
+    const end = Math.min(last + 1, this.next + MAX_STEPS_A_FRAME);
     const steps = Array.from({ length: end - this.next }, (_, i) => this.next + i);
     this.next = end;
     const common = { panel: this.name, step: steps.at(-1), dropped: this.dropped, steps: steps.length };

@@ -77,7 +77,7 @@ describe.skipIf(!existsSync(CHROMIUM) || FEED === "")("the page of the live view
       await page.waitForSelector(`[data-head='${head}']`);
       await cursorTo(page, "attention", 0, 0);
       for (let key = length - 1, query = 0; key >= 0; key--, query++) {
-        const told = await page.innerText('[data-told="attention"]');
+        const told = await page.innerText('[data-readout="attention"]');
         const value = element(step, 3, head, query, key, length);
         expect(told.replace(", masked", "")).toMatch(new RegExp(` \\(${query}\\) → key .* \\(${key}\\): ${short(value).replace(".", "\\.")}$`));
         await page.keyboard.press("ArrowLeft");

@@ -47,26 +47,26 @@ describe("what the page asked for", () => {
     const { state, entries } = generation;
     expect(generation.begin(ASK)).toBe("me-1");
     expect([state.phase, generation.wantsViews()]).toEqual(["asked", true]);
-    generation.hear(reply("waiting", { before: 2 }));
+    generation.receive(reply("waiting", { before: 2 }));
     expect([state.phase, state.before]).toEqual(["waiting", 2]);
-    generation.hear(start);
-    expect(generation.hear(made(97))).toBe(false);
+    generation.receive(start);
+    expect(generation.receive(made(97))).toBe(false);
     expect([state.phase, state.promptCount, state.count, state.layers]).toEqual(["running", 2, 3, 4]);
     expect(entries.map(({ text, chosen }) => [text, chosen?.probability])).toEqual([["H", undefined], ["i", undefined], ["a", 0.25]]);
-    expect(generation.hear(reply("finish", { text: ["Hia"] }))).toBe(true);
+    expect(generation.receive(reply("finish", { text: ["Hia"] }))).toBe(true);
     expect([state.phase, generation.isUnderWay(), generation.wantsViews()]).toEqual(["finished", false, true]);
-    generation.hear(made(97));
+    generation.receive(made(97));
     expect(state.count).toBe(3);
     generation.begin(ASK);
     expect([state.phase, state.count, entries.length, state.number]).toEqual(["asked", 0, 0, 2]);
   });
-  it("does not hear answers to others, or to what it asked before", () => {
+  it("ignores answers to others, or to what it asked before", () => {
     const generation = new Generation("me");
     generation.begin(ASK);
-    generation.hear({ ...start, id: "you-1" });
+    generation.receive({ ...start, id: "you-1" });
     generation.begin(ASK);
-    generation.hear(start);
-    generation.hear({ ...reply("error", { message: "no" }), id: 1 });
+    generation.receive(start);
+    generation.receive({ ...reply("error", { message: "no" }), id: 1 });
     expect([generation.state.phase, generation.state.count]).toEqual(["asked", 0]);
   });
   it("fails with what is said of it, keeping what came", () => {
@@ -76,11 +76,11 @@ describe("what the page asked for", () => {
     generation.noticed({ type: "error", text: "`tokens` is to be less." }, ["attention-0"]);
     expect([state.phase, state.problem]).toEqual(["failed", "`tokens` is to be less."]);
     generation.begin(ASK);
-    generation.hear({ ...start, id: "me-2" });
+    generation.receive({ ...start, id: "me-2" });
     generation.noticed({ type: "error", text: "of something else" }, ["attention-0"]);
     generation.noticed({ type: "notice", panel: "attention-0", text: "too large" }, ["attention-0"]);
     expect([state.phase, state.notice]).toEqual(["running", "too large"]);
-    expect(generation.hear({ ...reply("token"), id: "me-2" })).toBe(true);
+    expect(generation.receive({ ...reply("token"), id: "me-2" })).toBe(true);
     expect([state.phase, state.problem, state.count]).toEqual(["failed", "The program's answer is malformed: sampled is not a list with one entry for each prompt.", 2]);
     generation.fail("again", "lost");
     expect(state.phase).toBe("failed");
@@ -96,7 +96,7 @@ describe("attention", () => {
   const running = (): Generation => {
     const generation = new Generation("me");
     generation.begin(ASK);
-    generation.hear(start);
+    generation.receive(start);
     return generation;
   };
   it("has the last queries of its keys, whichever of them are computed", () => {
@@ -111,7 +111,7 @@ describe("attention", () => {
     expect(views.add(frame(1, 2), generation)).toBe(false);
     generation.begin(ASK);
     expect(views.add(frame(1, 2), generation)).toBe(false);
-    generation.hear(start);
+    generation.receive(start);
     expect([1, 2, 4, 5].map((keys) => views.add(frame(1, keys), generation))).toEqual([false, true, true, false]);
     expect([views.of(0)?.keys, views.of(1), views.layers()]).toEqual([4, undefined, [0]]);
   });
@@ -119,8 +119,8 @@ describe("attention", () => {
     const generation = running();
     const views = new AttentionViews();
     expect(views.add(frame(10, 2), generation)).toBe(true);
-    for (const id of [97, 98, 99]) generation.hear(made(id));
-    generation.hear(reply("finish"));
+    for (const id of [97, 98, 99]) generation.receive(made(id));
+    generation.receive(reply("finish"));
     expect([frame(12, 4), frame(14, 4), frame(20, 3)].map((one) => views.add(one, generation))).toEqual([true, false, false]);
     views.clear();
     expect([frame(20, 3), frame(20, 4)].map((one) => views.add(one, generation))).toEqual([false, true]);
@@ -128,11 +128,11 @@ describe("attention", () => {
   it("is of the text up to the token of its step, where steps are told: a model may look back less far", () => {
     const generation = running();
     const views = new AttentionViews();
-    generation.hear({ ...made(97), step: 20 });
+    generation.receive({ ...made(97), step: 20 });
     expect([frame(19, 1), frame(20, 2), frame(21, 2), frame(22, 5), frame(23, 2)].map((one) => views.add(one, generation))).toEqual([false, true, true, false, false]);
     expect(lengthOf(views.of(0)!, generation)).toBe(3);
-    for (const step of [21, 22]) generation.hear({ ...made(97), step });
-    generation.hear(reply("finish"));
+    for (const step of [21, 22]) generation.receive({ ...made(97), step });
+    generation.receive(reply("finish"));
     expect([views.add(frame(30, 2), generation), views.add(frame(22, 2), generation), lengthOf(views.of(0)!, generation)]).toEqual([false, true, 4]);
     generation.begin(ASK);
     expect(generation.lengthLessStep).toBeNaN();

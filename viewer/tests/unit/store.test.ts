@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readFrame, type Frame } from "../../src/protocol/frame";
-import { CounterTable, MOST_SERIES } from "../../src/store/counter_table";
+import { CounterTable, MAX_SERIES } from "../../src/store/counter_table";
 import { StatisticsTable } from "../../src/store/statistics_table";
 import { StepTable } from "../../src/store/step_table";
 import { extremesOf, joined, layoutOf, steadyRange, stripKey, TensorViews, unravel } from "../../src/store/tensor_views";
@@ -82,11 +82,11 @@ describe("counters", () => {
     const table = new CounterTable();
     const steps = Array.from({ length: 9000 }, (_, i) => i);
     table.add(counters(steps, [0], steps));
-    const ids = Array.from({ length: MOST_SERIES + 50 }, (_, i) => i);
+    const ids = Array.from({ length: MAX_SERIES + 50 }, (_, i) => i);
     table.learn(ids.map((id) => ({ id, name: `c${String(id).padStart(5, "0")}`, rank: 0, unit: "" })));
     table.add(counters([9000], ids, ids));
     const series = table.matching("*");
-    expect(series.length).toBe(MOST_SERIES);
+    expect(series.length).toBe(MAX_SERIES);
     const numbers = series.reduce((sum, { axis, value }) => sum + axis.steps.length + axis.columnData(value).length, 0);
     expect(numbers).toBeLessThan(16 << 20);
     const { axis, value } = series[0];

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "analysis/whatif/what_if.h"
+#include "exporters/report/run_report.h"
+#include "plugin/answer/answer_view.h"
+#include "plugin/cli/run_directory/import_facts.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+#include <vector>
+
+/// Output of `megascope analyze`, as text lines and as JSON.
+namespace megascope::cli {
+
+using AnalyzeView = answer::AnswerView;
+
+/// One straggler or other root cause as JSON.
+nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
+
+/// The result of the replay without slow operations; no lines if nothing was replayed.
+std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
+nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
+
+/// Known performance problems of MPI programs, with remedies; no lines if none was found.
+std::vector<std::string> advice_lines(const AnalyzeView& view);
+nlohmann::ordered_json advice_json(const AnalyzeView& view);
+
+/// The complete output.
+std::string analyze_text(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import);
+std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
+                         const report::OpenEndFacts& ends, const ImportFacts& import);
+
+}  // namespace megascope::cli

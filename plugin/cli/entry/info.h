@@ -1,0 +1,13 @@
+#pragma once
+
+namespace megascope::cli {
+
+struct InfoArguments {
+  bool as_json = false;
+  bool as_options_markdown = false;
+  bool as_functions = false;
+};
+/// Prints version, features and options of this build.
+int show_info(const InfoArguments& arguments);
+
+}  // namespace megascope::cli

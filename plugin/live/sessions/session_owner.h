@@ -1,0 +1,35 @@
+#pragma once
+
+#include "plugin/live/hub/hub.h"
+#include "plugin/live/protocol/protocol_endpoint.h"
+
+#include <boost/asio/io_context.hpp>
+
+namespace megascope::live {
+
+class Access;
+class ClientSession;
+
+/// What sessions use of the event loop that runs them. It outlives every session: destroying the
+/// context destroys the sessions that are left. The loop's thread.
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+
+  virtual boost::asio::io_context& context() = 0;
+  virtual const Access& access() const = 0;
+  virtual Hub& hub() = 0;
+  /// Server side of the protocol of a port. is_compat: the compatibility endpoint, which must be
+  /// served.
+  virtual ProtocolEndpoint& endpoint(bool is_compat) = 0;
+  /// Registers a WebSocket client, which is served when there is data for it, until remove().
+  virtual void add(ClientSession* session) = 0;
+  virtual void remove(ClientSession* session) = 0;
+  /// Adjusts the number of connections of a protocol.
+  virtual void count_connection(const ProtocolEndpoint& endpoint, int difference) = 0;
+  /// Publishes capture requests and the next client request for the application's threads. Call
+  /// after a client's message or a disconnect.
+  virtual void publish() = 0;
+};
+
+}  // namespace megascope::live

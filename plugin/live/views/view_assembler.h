@@ -1,0 +1,126 @@
+#pragma once
+
+#include "kernels/tiles.h"
+#include "plugin/capture/rank_update.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace megascope::live {
+
+/// A view of a whole tensor, as sent to clients.
+struct View {
+  std::uint32_t capture_request = 0;
+  std::uint64_t key = 0;
+  std::int64_t step = 0;
+  std::int32_t micro_batch = kNoMicroBatch;
+  std::uint32_t replica = 0;
+  std::vector<std::int32_t> ranks;  ///< world ranks whose parts are in it, ascending
+  std::uint32_t missing = 0;        ///< number of missing parts
+  std::int64_t begin_ns = 0;        ///< since the epoch, when the first rank captured it
+  std::int64_t end_ns = 0;          ///< since the epoch, when it was complete on rank 0
+  std::uint64_t tile_width = 0;     ///< elements in a cell; 0: not tiled
+  std::vector<std::uint64_t> full_shape;
+  std::vector<std::uint64_t> shape;
+  /// Values of `shape`, last dimension fastest; NaN where parts are missing.
+  std::vector<float> values;
+};
+/// Memory of a view in bytes.
+inline std::size_t bytes_of(const View& view) {
+  return sizeof view + view.values.size() * sizeof(float);
+}
+using ViewPointer = std::shared_ptr<const View>;
+
+/// Assembles views from the parts that ranks send. An incomplete view is delivered as it is when
+/// - it has waited for more than kTimeoutNs and for kTimeoutBlocks blocks (or for
+///   kMaxTimeoutNs), or
+/// - a view of the same tensor of a later step is complete, or
+/// - all incomplete views exceed kMaxPartBytes (the oldest first).
+/// One thread.
+class ViewAssembler {
+ public:
+  static constexpr std::int64_t kTimeoutNs = 2'000'000'000;
+  /// Timeout if no more steps begin.
+  static constexpr std::int64_t kMaxTimeoutNs = 300'000'000'000;
+  /// A rank update leaves at the rank's next step boundary, if the previous one has been delivered.
+  /// Rank 0 receives it at its own next boundary, or one later if it is large. Rank 0's own parts
+  /// arrive at once, and one boundary may process two blocks.
+  static constexpr std::uint64_t kTimeoutBlocks = 4;
+
+  /// Result of add() for a part.
+  enum class Fate : std::uint8_t {
+    kTaken,
+    kCopy,     ///< ignored: a replica with a lower number sends the same tensor
+    kPast,     ///< too late: a view of that step or a later one was delivered
+    kInstead,  ///< used, and replaces a replica with a lower number that stopped sending
+    kTwice,    ///< ignored: the rank has already sent it
+    kUnlike,   ///< ignored: its shape contradicts the other parts
+    kTooMany,  ///< ignored: kMaxKeys tensor views are known already
+  };
+
+  /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is
+  /// tiled. now_ns: since the epoch. whole: receives the views completed or given up by this call.
+  Fate add(std::int32_t world_rank, capture::ViewPart&& part, const kernels::TileMethod& method,
+           std::int64_t now_ns, std::vector<ViewPointer>& whole);
+  /// Call for each step block; counts towards kTimeoutBlocks.
+  void receive_block() { ++blocks_; }
+  /// Delivers the views that waited too long. all: delivers every incomplete view.
+  void expire(std::int64_t now_ns, bool all, std::vector<ViewPointer>& whole);
+  /// Discards everything about a capture request.
+  void forget(std::uint32_t capture_request);
+  std::size_t waiting_bytes() const { return bytes_; }
+
+ private:
+  struct Key {  ///< identifies a tensor view across steps
+    std::uint32_t capture_request;
+    std::uint64_t key;
+    std::int32_t micro_batch;
+    std::uint32_t replica;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Open {
+    View view;
+    kernels::TileMethod method;
+    std::uint32_t parts = 1;
+    std::uint32_t columns = 1;
+    std::uint64_t tile_extent = 0;
+    std::int32_t split_dimension = -1;
+    std::vector<std::uint8_t> is_filled;  ///< by index along the split dimension
+    /// Number of elements of each tile in a row, for split tiles; else empty.
+    std::vector<std::uint64_t> covered;
+    std::int64_t since_ns = 0;
+    std::uint64_t since_block = 0;
+  };
+  struct Past {
+    std::int64_t last_step = -1;  ///< parts of this step or earlier ones are too late
+    std::uint32_t min_copy = 0;   ///< lowest replica seen; parts of higher ones are ignored …
+    std::int64_t seen_ns = 0;  ///< … unless its last part arrived too long ago, at this time …
+    std::uint64_t seen_block = 0;  ///< … and this block, …
+    /// … and other replicas sent later steps: this is the last one, …
+    std::int64_t passed_step = -1;
+    std::uint64_t passed_steps = 0;  ///< … out of this number of steps
+  };
+  using Steps = std::map<std::int64_t, Open>;
+
+  static Open opened(const capture::ViewPart& part, const kernels::TileMethod& method,
+                     std::int64_t now_ns);
+  static bool fits(const Open& open, const capture::ViewPart& part);
+  static void put(Open& open, const capture::ViewPart& part);
+  static ViewPointer finished(Open&& open, std::int64_t now_ns);
+  void close(const Key& key, Steps& steps, Steps::iterator at, std::int64_t now_ns,
+             std::vector<ViewPointer>& whole);
+  bool is_patient(std::int64_t since_ns, std::uint64_t since_block, std::int64_t now_ns) const;
+  Fate judge(const Key& key, const capture::ViewPart& part, std::int64_t now_ns);
+  Fate judge_copy(Past& past, const capture::ViewPart& part, std::int64_t now_ns) const;
+  void drop(std::map<Key, Steps>::iterator at);
+  void make_space(std::int64_t now_ns, std::vector<ViewPointer>& whole);
+
+  std::map<Key, Steps> open_;
+  std::map<Key, Past> past_;
+  std::size_t bytes_ = 0;
+  std::uint64_t blocks_ = 0;
+};
+
+}  // namespace megascope::live
