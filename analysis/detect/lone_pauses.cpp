@@ -13,9 +13,9 @@ constexpr double kHeavyPart = 0.03;   ///< fraction of the step's work; lighter 
 constexpr std::size_t kMinPeers = 4;  ///< peers from which a step's usual parts are estimated; with
                                       ///< fewer, the rank's other steps are used
 constexpr std::size_t kMinSteps = 3;  ///< slow steps that can be compared by parts
-constexpr double kMaxSteps = 0.8;     ///< fraction of them that look like a pause, at least
-constexpr double kMaxOff = 0.5;       ///< squared deviation from a pause, over that from slow work,
-                                      ///< at most
+constexpr double kMinPausedShare = 0.8;  ///< fraction of them that look like a pause, at least
+constexpr double kMaxOff = 0.5;  ///< squared deviation from a pause, over that from slow work,
+                                 ///< at most
 constexpr double
     kAlwaysThere = 0.9;             ///< fraction of them that are long in the same part: slow work
 constexpr double kLargePart = 0.7;  ///< exception: a part with this fraction of the work, in which
@@ -124,7 +124,8 @@ bool are_pauses(const Reduced& reduced, const std::vector<std::size_t>& peers, s
     sum.off_if_slow += shape.off_if_slow;
     sum.off_if_paused += shape.off_if_paused;
   }
-  if (count < kMinSteps || static_cast<double>(paused) < kMaxSteps * static_cast<double>(count) ||
+  if (count < kMinSteps ||
+      static_cast<double>(paused) < kMinPausedShare * static_cast<double>(count) ||
       sum.off_if_paused > kMaxOff * sum.off_if_slow)
     return false;
   const auto most = static_cast<std::size_t>(std::ranges::max_element(longest) - longest.begin());

@@ -2,8 +2,8 @@
 // frame, beside the same as JSON text, as the reference sends it. 4096 tokens of 96 tiles, means,
 // float16. Counters: bytes sent.
 
+#include "plugin/capture/rank_update.h"
 #include "plugin/live/hub/hub.h"
-#include "plugin/tensors/rank_update.h"
 
 #include <benchmark/benchmark.h>
 #include <nlohmann/json.hpp>
@@ -25,7 +25,7 @@ float value_at(std::uint64_t i) { return std::sin(static_cast<float>(i)) * 3.0F;
 /// Half of the columns, as sums of tiles.
 std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step,
                                       std::uint32_t capture_request) {
-  tensors::ViewPart part;
+  capture::ViewPart part;
   part.capture_request = capture_request;
   part.key = 1;
   part.step = step;
@@ -40,8 +40,8 @@ std::vector<std::byte> rank_update_of(std::int32_t rank, std::int64_t step,
   part.stretches = {{0, rank * (kTiles / 2), kTiles / 2}};
   for (std::uint64_t i = 0; i < kTokens * kTiles / 2; ++i)
     part.elements.push_back(value_at(i) * kWidth);
-  tensors::RankUpdateWriter rank_update;
-  rank_update.add(tensors::TensorName{.key = 1,
+  capture::RankUpdateWriter rank_update;
+  rank_update.add(capture::TensorName{.key = 1,
                                       .layer = 0,
                                       .kind = TensorKind::kActvOut,
                                       .type = ElementType::kBfloat16,
@@ -63,7 +63,7 @@ void tiles_to_frame(benchmark::State& state, bool parts) {
       0);
   std::vector<std::byte> capture_requests;
   hub.take_changed_capture_requests(capture_requests);
-  const std::uint32_t capture_request = tensors::unpack_capture_requests(capture_requests).at(0).id;
+  const std::uint32_t capture_request = capture::unpack_capture_requests(capture_requests).at(0).id;
   std::size_t bytes = 0;
   std::int64_t step = 0;
   for (auto _ : state) {

@@ -74,13 +74,14 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
   if (pending.words[0] == fold_decoder_.last_outer_word())
-    pending.words[0] = kNoCall;  // the call is recorded; only further facts of it follow
+    pending
+        .words[0] = trace::kUnknownCall;  // the call is recorded; only further facts of it follow
   if (encoding::is_region(pending.words[0])) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
     const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
     pending.words[0] = encoding::time_fits(entered, now.ticks)
                            ? encoding::entry_word(entered, now.ticks, region)
-                           : kNoCall;
+                           : trace::kUnknownCall;
   }
   chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -293,7 +294,7 @@ void EventBuffer::set_aside() noexcept {
     base_ticks_ = mine.base_ticks;
     return;
   }
-  mine.chunk->pending[0].words[0] = kNoCall;
+  mine.chunk->pending[0].words[0] = trace::kUnknownCall;
   aside_ = mine;
 }
 
@@ -314,7 +315,7 @@ void EventBuffer::take_back() noexcept {
   chunk_->pending[0].words[0] = is_in_call ? encoding::entry_word(
                                                  entered, base_ticks_,
                                                  static_cast<RegionId>(pending.words[0] & 0xFFFF))
-                                           : kNoCall;
+                                           : trace::kUnknownCall;
 }
 
 void EventBuffer::park() noexcept {

@@ -51,7 +51,7 @@ class EventBuffer {
   trace::PendingCall& pending() noexcept { return chunk_->pending[0]; }
   std::uint64_t base_ticks() const noexcept { return base_ticks_; }
   /// Marks that the thread's current call is unknown.
-  void clear_pending() noexcept { pending().words[0] = kNoCall; }
+  void clear_pending() noexcept { pending().words[0] = trace::kUnknownCall; }
   /// Writes a new time base near `ticks`, so that `ticks` can be encoded. Returns false if there is
   /// no space.
   bool rebase(std::uint64_t ticks) noexcept;
@@ -75,9 +75,6 @@ class EventBuffer {
 
  private:
   friend class Recorder;
-
-  static constexpr Word
-      kNoCall = trace::kUnknownCall;  ///< first word of `pending`: also in no call
 
   bool make_space(std::size_t words) noexcept;
   bool next_chunk() noexcept;

@@ -75,7 +75,7 @@ std::size_t poll_request(char* text, std::size_t size) noexcept {
   RequestSink* const sink = sink_here();
   if (sink == nullptr) return 0;
   const NoCancel no_cancel;
-  if (!g_has_polled.exchange(true)) sink->polls();
+  if (!g_has_polled.exchange(true)) sink->note_first_poll();
   return without_throwing([&] { return take_request(text, size); }, [] {});
 }
 
@@ -109,7 +109,7 @@ void note_step_end() noexcept {
   RequestSink* const sink = g_sink.load(std::memory_order_acquire);
   const bool is_idle = now.hooks == t_step.hooks && now.calls == t_step.calls &&
                        now.ns - t_step.ns < kIdleNs;
-  if (is_idle && sink != nullptr) sink->ended_idle_step();
+  if (is_idle && sink != nullptr) sink->note_idle_step();
 }
 
 void set_request_sink(RequestSink* sink) noexcept { g_sink.store(sink, std::memory_order_release); }

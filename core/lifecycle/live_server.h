@@ -47,8 +47,8 @@ inline constexpr std::size_t kMaxRequestBytes = 4096;
 
 /// Kind of the bytes passed to LiveServer::take().
 enum class LiveKind : std::uint32_t {
-  kBlock,       ///< merged block of all ranks at a step boundary (plugin/tensors/step_block.h)
-  kRankUpdate,  ///< rank update of one rank (plugin/tensors/rank_update.h)
+  kBlock,       ///< merged block of all ranks at a step boundary (plugin/steps/step_block.h)
+  kRankUpdate,  ///< rank update of one rank (plugin/capture/rank_update.h)
 };
 
 /// The live view as the application's thread on rank 0 uses it. It is a module with a thread of its
@@ -70,12 +70,12 @@ class LiveServer {
   /// As take(), without a copy. Returns false with `bytes` unchanged if the queue is full.
   virtual bool take_whole(LiveKind kind, std::int32_t world_rank,
                           std::vector<std::byte>&& bytes) noexcept = 0;
-  /// Returns whether the capture requests of the clients (plugin/tensors/capture_request.h) changed
+  /// Returns whether the capture requests of the clients (plugin/capture/capture_request.h) changed
   /// since the last call; `capture_requests` then receives all of them.
   virtual bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept = 0;
   /// Takes the next request of a client to the application. Returns false if there is none.
   /// request: JSON text of at most kMaxRequestBytes. Each is returned once, in order; the
-  /// application answers by rank updates (plugin/tensors/rank_update.h, Reply).
+  /// application answers by rank updates (plugin/capture/rank_update.h, Reply).
   virtual bool next_request(std::string& request) noexcept = 0;
   /// Informs the clients that the run ends, while the application continues to its end. Returns at
   /// once. Further bytes are ignored. linger_ms: as close().

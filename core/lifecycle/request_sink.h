@@ -4,16 +4,16 @@
 
 namespace megascope {
 
-/// Is notified when the application polls for or answers requests of the live view's clients. Lives
-/// until the process ends.
+/// Is notified when the application polls for or answers requests of the live view's clients. Any
+/// thread. Lives until the process ends.
 class RequestSink {
  public:
   virtual ~RequestSink() = default;
-  /// The application polls for requests for the first time. Any thread. Must not throw.
-  virtual void polls() noexcept = 0;
-  /// The step that just ended consisted only of a poll that found no request. As polls().
-  virtual void ended_idle_step() noexcept {}
-  /// The application's answer, as JSON text. As polls().
+  /// The application polls for requests for the first time.
+  virtual void note_first_poll() noexcept = 0;
+  /// The step that just ended consisted only of a poll that found no request.
+  virtual void note_idle_step() noexcept {}
+  /// The application's answer, as JSON text.
   virtual void reply(std::string_view text) noexcept = 0;
 };
 

@@ -2,7 +2,7 @@
 
 #include "core/buffer/recorder.h"
 #include "core/lifecycle/collective.h"
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/control_plan.h"
 #include "core/record/definitions.h"
 
 #include <cstdint>

@@ -49,4 +49,12 @@ class TensorSink {
   virtual void take(const TensorView& tensor) noexcept = 0;
 };
 
+/// Takes the tensors that clients of the live view requested. A TensorSink of the trace passes
+/// tensors on to it. Created once, never destroyed.
+class CaptureSink : public TensorSink {
+ public:
+  /// Returns whether statistics of the tensor over all ranks are requested. Threads as take().
+  virtual bool wants_statistics(const TensorView& tensor) const noexcept = 0;
+};
+
 }  // namespace megascope

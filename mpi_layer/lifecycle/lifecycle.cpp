@@ -110,7 +110,7 @@ std::uint64_t settings_hash(int thread_level) {
   std::uint64_t hash = 0;
   for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
   const ControlPlan plan = runtime().control_plan();
-  return mix(hash, plan.port == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
+  return mix(hash, plan.reduction == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
 }
 
 /// Starts communication at step boundaries if all ranks have the library and equal settings.
@@ -119,7 +119,7 @@ void find_step_exchange(int thread_level) {
   const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
                                                  : g_world_size == 1;
   if (is_agreed) return open_step_control(g_world, plan, thread_level);
-  if (plan.port == nullptr) return;
+  if (plan.reduction == nullptr) return;
   runtime().complain(
       "no statistics over all ranks: " +
       std::string(g_world != nullptr

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/rank_mailbox.h"
 
 #include <mpi.h>
 
@@ -17,10 +17,10 @@ namespace megascope::mpi {
 class RankUpdateSegments {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 10;
-  static constexpr std::size_t kMax = ControlPort::kMaxRankUpdateBytes / kBytes;
+  static constexpr std::size_t kMax = RankMailbox::kMaxRankUpdateBytes / kBytes;
   static constexpr int kTagOfRest = 0;  ///< the tag of the first message is the number of messages
 
-  /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
+  /// Starts sending `rank_update`, which is not empty, to rank 0. It must stay valid until all
   /// messages are sent. Returns false if MPI failed.
   bool send(std::span<const std::byte> rank_update, MPI_Comm comm) noexcept;
   /// Starts receiving the rank update whose first message was matched. into: space_for() bytes,

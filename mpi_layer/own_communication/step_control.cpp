@@ -25,17 +25,18 @@ StepControl* g_step_control = nullptr;
 
 namespace {
 
-ControlPort* g_port = nullptr;  ///< for the operator, which MPI calls without context
+StepReduction* g_reduction = nullptr;  ///< for the operator, which MPI calls without context
 constexpr std::uint64_t kBusyWaitNs = 20'000;  // afterwards another thread may need the core
 constexpr std::uint64_t kForEver = 0;
-constexpr std::uint64_t kLag = 2;                     // boundaries until a block takes effect
-constexpr std::uint64_t kPromiseNs = 60'000'000'000;  // for blocks that other ranks rely on already
-thread_local char t_mark = 0;                         // its address identifies the thread
+constexpr std::uint64_t kLag = 2;  // boundaries until a block takes effect
+/// Minimum timeout while other ranks rely on this rank's acknowledgement.
+constexpr std::uint64_t kAcknowledgedNs = 60'000'000'000;
+thread_local char t_mark = 0;  // its address identifies the thread
 
 /// The MPI operator. Each element is a whole block, so that MPI cannot divide one.
 void merge_elements(void* theirs, void* mine, int* count, MPI_Datatype*) noexcept {
   if (*count == 1)
-    g_port->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
+    g_reduction->merge(static_cast<const std::byte*>(theirs), static_cast<std::byte*>(mine));
 }
 
 void follow_step(std::int64_t step) noexcept { g_step_control->begin_step(step); }
@@ -72,23 +73,24 @@ StepControl::Turn::~Turn() {
 
 StepControl::StepControl(Collective* world, const ControlPlan& plan, int thread_level)
     : world_(world),
-      port_(*plan.port),
+      reduction_(*plan.reduction),
       timeout_ns_(std::max<std::uint64_t>(plan.timeout_ns, 1)),
       thread_level_(thread_level),
       main_thread_(pthread_self()),
       op_{},
-      has_rank_updates_(plan.has_rank_updates) {
-  g_port = plan.port;
+      mailbox_(plan.mailbox) {
+  g_reduction = plan.reduction;
   for (Round& round : rounds_) round.request = g_handles.request_null;
-  const std::vector<std::size_t> sizes = port_.block_sizes(world == nullptr ? 1 : world->size());
-  if (world == nullptr && plan.has_rank_updates) mail_.emplace(port_, g_handles.comm_world, true);
+  const std::vector<std::size_t> sizes = reduction_.block_sizes(world == nullptr ? 1
+                                                                                 : world->size());
+  if (world == nullptr && mailbox_ != nullptr) mail_.emplace(*mailbox_, g_handles.comm_world, true);
   if (world == nullptr) return;
   const Status split = world->split(0, world->rank(), group_);
   is_broken_ = !split.is_ok() || !make_objects(sizes);
   if (is_broken_)
     stop("MPI failed to create a communicator, operator or datatype");
-  else if (plan.has_rank_updates)
-    mail_.emplace(port_, own_comm(*group_), false);
+  else if (mailbox_ != nullptr)
+    mail_.emplace(*mailbox_, own_comm(*group_), false);
 }
 
 /// Creates all MPI objects that are ever needed: errors in later calls would reach the
@@ -134,7 +136,7 @@ void StepControl::begin_step(std::int64_t step) noexcept {
   const NoCancel no_cancel;
   const Turn turn(*this, true);  // waits: a tick of another thread is short, and a skipped boundary
                                  // could not be repeated
-  if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !port_.begin(step))) return;
+  if (!turn || has_ended_ || !may_begin() || (!has_stopped_ && !reduction_.begin(step))) return;
   std::optional<OverheadTimer> overhead;
   if (Recorder* const active = recorder()) overhead.emplace(*active);
   if (has_stopped_)
@@ -153,7 +155,7 @@ void StepControl::record_time_in_calls(bool is_boundary) noexcept {
   if (last_.thread == now.thread && now.ticks > last_.ticks) {
     const double ns_per_tick = static_cast<double>(now.ns - last_.ns) /
                                static_cast<double>(now.ticks - last_.ticks);
-    port_.spend_in_calls(static_cast<std::uint64_t>(
+    reduction_.add_call_time(static_cast<std::uint64_t>(
         static_cast<double>(now.busy_ticks - last_.busy_ticks) * ns_per_tick));
   }
   last_ = now;
@@ -183,7 +185,7 @@ std::uint64_t StepControl::carry_rank_updates() noexcept {
   std::optional<OverheadTimer> overhead;
   if (Recorder* const active = recorder()) overhead.emplace(*active);
   record_time_in_calls(false);
-  const std::uint64_t next_ns = port_.progress_tick();
+  const std::uint64_t next_ns = mailbox_->progress_tick();
   is_mail_broken_ = !mail_->progress();
   return next_ns;
 }
@@ -194,13 +196,13 @@ void StepControl::at_boundary() noexcept {
   std::uint64_t wait_ns = 0;
   if (started_ >= kLag) {
     const std::uint64_t due = started_ - kLag;
-    if (!complete(due, port_.has_promised() ? std::max(timeout_ns_, kPromiseNs) : timeout_ns_,
-                  wait_ns)) {
+    const std::uint64_t min_ns = reduction_.has_acknowledged() ? kAcknowledgedNs : 0;
+    if (!complete(due, std::max(timeout_ns_, min_ns), wait_ns)) {
       return stop(is_broken_ ? "MPI failed"
                              : "other ranks did not begin the step in time (MEGASCOPE_STEP_WAIT)");
     }
     handle(due);
-    port_.apply(round(due).all);
+    reduction_.apply(round(due).all);
     ++applied_;
   }
   if (started_ >= 1 && test(round(started_ - 1))) handle(started_ - 1);
@@ -209,7 +211,7 @@ void StepControl::at_boundary() noexcept {
   if (mail_ && t_thread->is_initialized)
     hasten_rank_updates(*t_thread);  // progress soon: a client waits for an answer
   (void)test(round(started_ - 1));   // lets MPI progress
-  port_.spend(clock::monotonic_ns() - begin_ns, wait_ns);
+  reduction_.add_overhead(clock::monotonic_ns() - begin_ns, wait_ns);
 }
 
 /// Contributes to the rounds of other ranks after this rank has stopped deciding. Waits for none.
@@ -219,7 +221,7 @@ void StepControl::keep_others_going() noexcept {
   if (is_broken_) return;
   if (started_ - applied_ >= kLag && test(round(applied_))) {
     handle(applied_);
-    port_.apply(round(applied_).all);
+    reduction_.apply(round(applied_).all);
     ++applied_;
   }
   if (!is_broken_ && started_ - applied_ < kLag) (void)start(true);
@@ -230,15 +232,15 @@ void StepControl::keep_others_going() noexcept {
 bool StepControl::start(bool is_absent) noexcept {
   Round& next = round(started_);
   try {
-    next.mine.resize(port_.block_bytes());
+    next.mine.resize(reduction_.block_bytes());
     next.all.resize(next.mine.size());
   } catch (const std::bad_alloc&) {
     return false;
   }
   if (is_absent)
-    port_.fill_absent(next.mine);
+    reduction_.fill_absent(next.mine);
   else
-    port_.fill(next.mine);
+    reduction_.fill(next.mine);
   next.is_received = false;
   next.is_done = group_ == nullptr;
   if (next.is_done)
@@ -281,12 +283,12 @@ bool StepControl::complete(std::uint64_t number, std::uint64_t timeout_ns,
 }
 
 void StepControl::handle(std::uint64_t number) noexcept {
-  if (!std::exchange(round(number).is_received, true)) port_.handle(round(number).all);
+  if (!std::exchange(round(number).is_received, true)) reduction_.handle(round(number).all);
 }
 
 void StepControl::stop(const char* reason) noexcept {
   has_stopped_ = true;
-  port_.stop(reason);
+  reduction_.stop(reason);
   complain("no more statistics over all ranks and no more decisions: ", reason);
 }
 
@@ -328,7 +330,7 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
     }
     if (!complete(applied_, kForEver, wait_ns)) return;
     handle(applied_);
-    port_.apply(round(applied_).all);
+    reduction_.apply(round(applied_).all);
     ++applied_;
   }
 }
@@ -338,7 +340,7 @@ void StepControl::start_missing(std::uint64_t end) noexcept {
 /// given up, before a rank waits for its own. All ranks agree twice, also if the first one failed;
 /// a rank on which MPI fails in agree() itself may leave others there.
 void StepControl::finish_mail() noexcept {
-  if (!has_rank_updates_) return;
+  if (mailbox_ == nullptr) return;
   const bool is_sound = mail_ && !is_mail_broken_ && mail_->send_last();
   const std::optional<std::uint64_t> rank_updates = agree(mail_ ? mail_->sent_count() : 0, is_sound,
                                                           true);
@@ -372,10 +374,10 @@ void StepControl::free_objects() noexcept {
 }
 
 void open_step_control(Collective* world, const ControlPlan& plan, int thread_level) {
-  if (plan.port == nullptr) return;
+  if (plan.reduction == nullptr) return;
   g_step_control = new StepControl(world, plan, thread_level);
   hooks::set_step_follower(&follow_step);
-  if (!plan.has_rank_updates) return;
+  if (plan.mailbox == nullptr) return;
   set_rank_update_progress_tick(&carry_rank_updates_of_progress_tick);
   hooks::set_reply_follower(&follow_reply);
 }

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "core/lifecycle/collective.h"
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/control_plan.h"
+#include "core/lifecycle/rank_mailbox.h"
+#include "core/lifecycle/step_reduction.h"
 #include "mpi_layer/calls/thread.h"
 #include "mpi_layer/own_communication/step_mail.h"
 
@@ -18,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-/// Transports the reduction at step boundaries (core/lifecycle/control_port.h): one nonblocking
+/// Transports the reduction at step boundaries (core/lifecycle/step_reduction.h): one nonblocking
 /// reduction for each boundary, with an operator and a communicator of the library.
 /// docs/decisions/0012-control-word.md.
 namespace megascope::mpi {
@@ -27,8 +29,8 @@ namespace megascope::mpi {
 /// must not call MPI: a rank waits at most for the plan's timeout, once.
 class StepControl {
  public:
-  /// world: all ranks; nullptr: there is only this one. plan.port must be set; both must outlive
-  /// the object. Collective over world, in MPI_Init.
+  /// world: all ranks; nullptr: there is only this one. plan.reduction must be set; both must
+  /// outlive the object. Collective over world, in MPI_Init.
   StepControl(Collective* world, const ControlPlan& plan, int thread_level);
 
   /// Called at a step boundary. Any thread, anywhere; communicates only where MPI may be called.
@@ -36,7 +38,7 @@ class StepControl {
   /// Called after a recorded MPI call has returned: progresses rank updates if the application
   /// begins no step for long. Threads as begin_step(). Returns the time until the next tick in ns.
   std::uint64_t progress_tick() noexcept;
-  /// As pulse(), in a hook.
+  /// As progress_tick(), in a hook.
   void progress_tick_in_hook() noexcept;
   /// Called on all ranks in MPI_Finalize: completes the rounds that other ranks began, and delivers
   /// the last block. The object is inactive afterwards.
@@ -91,14 +93,14 @@ class StepControl {
   std::atomic<bool> is_ending_{false};
   std::unique_ptr<Collective> group_;  ///< nullptr: one rank
   Collective* world_;
-  ControlPort& port_;
+  StepReduction& reduction_;
   std::uint64_t timeout_ns_;
   int thread_level_;
   pthread_t main_thread_;
   MPI_Op op_;
   std::vector<std::pair<std::size_t, MPI_Datatype>> types_;  ///< datatypes of a block, by its size
   std::array<Round, 2> rounds_;
-  bool has_rank_updates_;  ///< equal on all ranks
+  RankMailbox* mailbox_;  ///< nullptr: no rank updates, on all ranks
   std::optional<StepMail> mail_;
   struct CallTime {
     const MpiThread* thread = nullptr;

@@ -17,14 +17,14 @@ constexpr std::size_t kMaxArrivingBytes = std::size_t{64} << 20;
 
 }  // namespace
 
-StepMail::StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone)
-    : port_(port), comm_(comm), is_standalone_(is_standalone) {
+StepMail::StepMail(RankMailbox& mailbox, MPI_Comm comm, bool is_standalone)
+    : mailbox_(mailbox), comm_(comm), is_standalone_(is_standalone) {
   if (is_standalone) return;
   pmpi<Fn::Comm_rank>()(comm, &rank_);
   if (rank_ == 0)
     spare_.bytes.reset(
         new (std::nothrow)
-            std::byte[ControlPort::kMaxRankUpdateBytes]);  // untouched pages take no memory
+            std::byte[RankMailbox::kMaxRankUpdateBytes]);  // untouched pages take no memory
 }
 
 bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
@@ -35,7 +35,7 @@ bool StepMail::send() noexcept {
     if (!pieces_.test(is_done)) return false;
     if (!is_done) return true;  // the next one waits, and grows
   }
-  rank_update_ = port_.take_rank_update();
+  rank_update_ = mailbox_.take_rank_update();
   return start(rank_update_, pieces_);
 }
 
@@ -49,8 +49,8 @@ bool StepMail::start(const std::vector<std::byte>& rank_update,
 }
 
 bool StepMail::receive() noexcept {
-  std::vector<std::byte> own = port_.take_rank_update();
-  if (!own.empty()) port_.receive_whole(0, std::move(own));
+  std::vector<std::byte> own = mailbox_.take_rank_update();
+  if (!own.empty()) mailbox_.receive_whole(0, std::move(own));
   if (is_standalone_) return true;
   for (bool has_message = true; has_message && spare_.used == 0 &&
                                 arrivals_.size() < kMaxArrivals &&
@@ -105,7 +105,7 @@ bool StepMail::deliver_spare() noexcept {
   if (!spare_.pieces.test(is_done)) return false;
   if (!is_done) return true;
   ++received_count_;
-  port_.receive(spare_.from, {spare_.bytes.get(), spare_.pieces.bytes()});
+  mailbox_.receive(spare_.from, {spare_.bytes.get(), spare_.pieces.bytes()});
   spare_.used = 0;
   return true;
 }
@@ -128,7 +128,7 @@ bool StepMail::deliver() noexcept {
     ++received_count_;
     arriving_bytes_ -= arrival->bytes.size();
     arrival->bytes.resize(arrival->pieces.bytes());
-    port_.receive_whole(arrival->from, std::move(arrival->bytes));
+    mailbox_.receive_whole(arrival->from, std::move(arrival->bytes));
     arrival = arrivals_.erase(arrival);
   }
   return deliver_spare();
@@ -136,7 +136,7 @@ bool StepMail::deliver() noexcept {
 
 bool StepMail::send_last() noexcept {
   if (rank_ == 0) return true;
-  last_rank_update_ = port_.take_rank_update();
+  last_rank_update_ = mailbox_.take_rank_update();
   return start(last_rank_update_, last_pieces_);
 }
 

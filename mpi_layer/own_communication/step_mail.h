@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/lifecycle/control_port.h"
+#include "core/lifecycle/rank_mailbox.h"
 #include "mpi_layer/own_communication/rank_update_segments.h"
 
 #include <mpi.h>
@@ -14,7 +14,7 @@
 
 namespace megascope::mpi {
 
-/// Sends rank updates of all ranks to rank 0 (ControlPort::take_rank_update), one at a time from
+/// Sends rank updates of all ranks to rank 0 (RankMailbox::take_rank_update), one at a time from
 /// each rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only
 /// receive_all() waits. One thread at a time. Must not be destroyed while MPI may access a rank
 /// update.
@@ -22,7 +22,7 @@ class StepMail {
  public:
   /// comm: a communicator of the library without other messages of this kind; null handle: there is
   /// only this rank. Both must outlive the object.
-  StepMail(ControlPort& port, MPI_Comm comm, bool is_standalone);
+  StepMail(RankMailbox& mailbox, MPI_Comm comm, bool is_standalone);
 
   /// Sends what is ready, and on rank 0 delivers what has arrived. Returns false if MPI failed.
   bool progress() noexcept;
@@ -58,7 +58,7 @@ class StepMail {
   bool deliver() noexcept;
   bool awaits_earlier_of(const Arrival& arrival) const noexcept;
 
-  ControlPort& port_;
+  RankMailbox& mailbox_;
   MPI_Comm comm_;
   bool is_standalone_;
   int rank_ = 0;

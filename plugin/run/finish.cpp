@@ -282,7 +282,7 @@ void Session::complain_of_memory() noexcept {
 void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report) {
   report.clocks = report::clock_facts(run_time_of(clocks));
   if (exchange_ != nullptr) {
-    const tensors::StepExchangeFacts facts = exchange_->facts();
+    const steps::StepExchangeFacts facts = exchange_->facts();
     report.step_exchange = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
   }
   if (wants_verdict())

@@ -1,7 +1,7 @@
 #include "plugin/run/live.h"
 
 #include "core/lifecycle/module_loader.h"
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/rank_update.h"
 
 #include <new>
 
@@ -36,8 +36,8 @@ Status open_live_view(const std::string& directory, const LiveSettings& settings
 
 void show_notice(LiveServer& server, std::int32_t world_rank, const std::string& text) noexcept {
   try {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Notice{.capture_request = 0, .text = text});
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::Notice{.capture_request = 0, .text = text});
     server.take(LiveKind::kRankUpdate, world_rank, rank_update.take());
   } catch (const std::bad_alloc&) {
     // The text is also on standard error.

@@ -7,7 +7,7 @@
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"
-#include "plugin/tensors/step_exchange.h"
+#include "plugin/steps/step_exchange.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <memory>
@@ -99,8 +99,8 @@ class Session final : public Runtime, private RunPart {
   /// Standalone: this rank's results are not combined with those of other ranks.
   bool is_standalone_ = false;
   /// Nullptr: no step exchange. Never freed.
-  tensors::StepExchange* exchange_ = nullptr;
-  tensors::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed
+  steps::StepExchange* exchange_ = nullptr;
+  capture::Capture* capture_ = nullptr;  ///< nullptr: no live view. Never freed
   /// Only on rank 0, if the live view could be opened. Never freed.
   LiveServer* live_ = nullptr;
   std::unique_ptr<Recorder> recorder_;

@@ -46,9 +46,8 @@ void Session::make_exchange() {
                           (has_live || !tensors_.empty()));
   const bool has_steps = has_live || options_.values.trace != config::Granularity::kCalls;
   if (!is_wanted || !has_steps) return;
-  if (has_live) capture_ = new tensors::Capture;
-  exchange_ = new tensors::StepExchange(!tensors_.empty(), options_.values.nan_steps.value,
-                                        capture_);
+  if (has_live) capture_ = new capture::Capture;
+  exchange_ = new steps::StepExchange(!tensors_.empty(), options_.values.nan_steps.value, capture_);
 }
 
 ControlPlan Session::control_plan() const {
@@ -59,9 +58,9 @@ ControlPlan Session::control_plan() const {
        {window.start, window.interval, window.count, options_.values.nan_steps.value,
         std::uint64_t{capture_ != nullptr}})
     settings = combined(settings, value);
-  return {.port = exchange_,
+  return {.reduction = exchange_,
+          .mailbox = exchange_->mailbox(),
           .settings = settings,
-          .has_rank_updates = capture_ != nullptr,
           .timeout_ns = static_cast<std::uint64_t>(options_.values.step_wait.value * 1e9)};
 }
 
@@ -112,8 +111,9 @@ void Session::open_hooks() {
     complain("MEGASCOPE_CONTROL=on is ignored: MEGASCOPE_TRACE=calls records MPI calls only");
   }
   if (gate != 0 && (wants_statistics || capture_ != nullptr)) {
-    hooks::set_tensor_sink(
-        new tensors::StatisticsSink(tensors_, exchange_, capture_));  // never freed
+    tensors::ShownTensors* const shown = exchange_ != nullptr ? &exchange_->shown_tensors()
+                                                              : nullptr;
+    hooks::set_tensor_sink(new tensors::StatisticsSink(tensors_, shown, capture_));  // never freed
   }
   if (gate != 0 && wants_statistics) gate |= hooks::kShows;
   if (options_.values.cpu_time) gate |= hooks::kCpu;

@@ -30,10 +30,10 @@ Counters StatisticsSink::counters_of(const TensorView& tensor) {
 void StatisticsSink::take(const TensorView& tensor) noexcept {
   std::optional<OverheadTimer> overhead;
   if (Recorder* const recorder = hooks::recorder()) overhead.emplace(*recorder);
-  const std::uint64_t begin_ns = exchange_ != nullptr ? clock::monotonic_ns() : 0;
+  const std::uint64_t begin_ns = shown_ != nullptr ? clock::monotonic_ns() : 0;
   take_statistics(tensor);
   if (capture_ != nullptr) capture_->take(tensor);
-  if (exchange_ != nullptr) exchange_->spend_on_tensors(clock::monotonic_ns() - begin_ns);
+  if (shown_ != nullptr) shown_->add_time(clock::monotonic_ns() - begin_ns);
 }
 
 void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
@@ -52,7 +52,7 @@ void StatisticsSink::take_statistics(const TensorView& tensor) noexcept {
   } catch (const std::bad_alloc&) {
     hooks::refuse(LossCause::kRefused, "out of memory for the counters of a tensor");
   }
-  if (exchange_ != nullptr) exchange_->add(tensor, found, is_counted);
+  if (shown_ != nullptr) shown_->add(tensor, found, is_counted);
 }
 
 }  // namespace megascope::tensors

@@ -1,14 +1,15 @@
 #pragma once
 
 #include "core/lifecycle/tensor_sink.h"
-#include "plugin/tensors/capture.h"
-#include "plugin/tensors/step_exchange.h"
+#include "plugin/tensors/counter_names.h"
+#include "plugin/tensors/shown_tensors.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <map>
 #include <mutex>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace megascope::tensors {
@@ -19,11 +20,11 @@ namespace megascope::tensors {
 class StatisticsSink final : public TensorSink {
  public:
   /// choices: the tensors whose statistics are recorded (MEGASCOPE_TENSORS).
-  /// talk: also receives each statistics as part of the global ones; nullptr: no global statistics.
-  /// capture: also receives the tensors for the live view; nullptr: no live view.
-  /// Both must outlive the sink.
-  StatisticsSink(std::vector<TensorChoice> choices, StepExchange* exchange, Capture* capture)
-      : choices_(std::move(choices)), exchange_(exchange), capture_(capture) {}
+  /// shown: also receives each statistics as part of the global ones; nullptr: no global
+  /// statistics. capture: also receives the tensors for the live view; nullptr: no live view. Both
+  /// must outlive the sink.
+  StatisticsSink(std::vector<TensorChoice> choices, ShownTensors* shown, CaptureSink* capture)
+      : choices_(std::move(choices)), shown_(shown), capture_(capture) {}
 
   TensorKinds wanted_kinds(std::string_view name) noexcept override;
   /// Computes the statistics and views of one tensor on the calling thread. Ignores tensors on a
@@ -36,8 +37,8 @@ class StatisticsSink final : public TensorSink {
   void take_statistics(const TensorView& tensor) noexcept;
 
   std::vector<TensorChoice> choices_;
-  StepExchange* exchange_;
-  Capture* capture_;
+  ShownTensors* shown_;
+  CaptureSink* capture_;
   std::mutex mutex_;
   /// By name, layer and kind.
   std::map<std::tuple<TensorId, std::int32_t, TensorKind>, Counters> counters_;

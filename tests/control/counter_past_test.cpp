@@ -1,6 +1,6 @@
-#include "plugin/tensors/counter_past.h"
+#include "plugin/capture/counter_past.h"
 
-#include "plugin/tensors/counter_slots.h"
+#include "plugin/capture/counter_slots.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 #include <memory>
 #include <thread>
 
-namespace megascope::tensors {
+namespace megascope::capture {
 namespace {
 
 using testing::ElementsAre;
@@ -286,4 +286,4 @@ TEST(CounterSlots, AreSetByAllThreads) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::capture

@@ -4,6 +4,7 @@
 #include "core/trace/reader.h"
 #include "mpi_layer/own_communication/mpi_collective.h"
 #include "mpi_layer/own_communication/step_control.h"
+#include "plugin/steps/step_exchange.h"
 #include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
@@ -24,7 +25,7 @@
 #include <unistd.h>
 
 /// StepControl and StepExchange of several ranks, without an MPI library (fake_world.h).
-namespace megascope::tensors {
+namespace megascope::steps {
 namespace {
 
 using mpi::Fn;
@@ -124,9 +125,11 @@ class Exchange : public testing::Test {
     info.world_size = FakeWorld::kRanks;
     EXPECT_TRUE(recorder->open(info).is_ok());
     auto* const exchange = new StepExchange(true, plan.capture_count, nullptr);
-    hooks::set_tensor_sink(new StatisticsSink({{.pattern = "*"}}, exchange, nullptr));
+    hooks::set_tensor_sink(
+        new tensors::StatisticsSink({{.pattern = "*"}}, &exchange->shown_tensors(), nullptr));
     auto* const all = mpi::make_world_collective().release();
-    mpi::open_step_control(all, {.port = exchange, .settings = 0, .timeout_ns = plan.timeout_ns},
+    mpi::open_step_control(all,
+                           {.reduction = exchange, .settings = 0, .timeout_ns = plan.timeout_ns},
                            /*thread_level=*/1);
     hooks::open(*recorder, hooks::kRegions | hooks::kShows, plan.window);
     EXPECT_TRUE(all->barrier().is_ok());
@@ -353,4 +356,4 @@ TEST_F(Exchange, OtherThreadsShowWhileStepsBegin) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::steps

@@ -5,6 +5,7 @@
 #include "core/hooks/requests.h"
 #include "mpi_layer/own_communication/mpi_collective.h"
 #include "mpi_layer/own_communication/step_control.h"
+#include "plugin/steps/step_exchange.h"
 #include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
@@ -21,7 +22,7 @@
 
 /// Runs the live view's part of the step exchange in forked processes, without an MPI library
 /// (fake_world.h). Rank 0's server is scripted; each rank reports lines to the test.
-namespace megascope::tensors::live_exchange {
+namespace megascope::steps::live_exchange {
 
 using test::FakeWorld;
 
@@ -30,7 +31,7 @@ inline constexpr std::uint64_t kSecond = 1'000'000'000;
 /// Lines that this rank reports to the test; rank 0's server adds some.
 inline std::vector<std::string> g_reported;
 
-inline Capture* g_capture = nullptr;  ///< of this rank
+inline capture::Capture* g_capture = nullptr;  ///< of this rank
 
 /// A server with one client, which requests all statistics and makes `requests` requests.
 struct ScriptedServer final : LiveServer {
@@ -58,11 +59,11 @@ struct ScriptedServer final : LiveServer {
     }
     const std::string from = " of rank " + std::to_string(world_rank);
     if (rank_updates_to_lose > 0 && (rank_to_lose < 0 || rank_to_lose == world_rank)) {
-      if (contents_of(bytes).has_names) g_reported.push_back("lost names" + from);
+      if (capture::contents_of(bytes).has_names) g_reported.push_back("lost names" + from);
       return rank_updates_to_lose--, false;
     }
-    RankUpdateReader reader(bytes);
-    using Item = RankUpdateReader::Item;
+    capture::RankUpdateReader reader(bytes);
+    using Item = capture::RankUpdateReader::Item;
     for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
       if (item == Item::kTensorName) g_reported.push_back("name " + reader.tensor_name.name + from);
       if (item == Item::kTensorName)
@@ -86,15 +87,15 @@ struct ScriptedServer final : LiveServer {
   }
   bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept override {
     if (!std::exchange(has_capture_requests, false)) return false;
-    CaptureRequest capture_request;
+    capture::CaptureRequest capture_request;
     capture_request.id = 1;
-    capture_request.kind = CaptureRequestKind::kStatistics;
-    set_pattern(capture_request, "*");
-    CaptureRequest loss;
+    capture_request.kind = capture::CaptureRequestKind::kStatistics;
+    capture::set_pattern(capture_request, "*");
+    capture::CaptureRequest loss;
     loss.id = 2;
-    loss.kind = CaptureRequestKind::kCounters;
-    set_pattern(loss, "loss");
-    capture_requests = pack_capture_requests(std::vector{capture_request, loss});
+    loss.kind = capture::CaptureRequestKind::kCounters;
+    capture::set_pattern(loss, "loss");
+    capture_requests = capture::pack_capture_requests(std::vector{capture_request, loss});
     return true;
   }
   bool next_request(std::string& request) noexcept override {
@@ -114,7 +115,7 @@ struct Plan {
   int rank_to_lose = -1;
   bool has_space_for_answers = true;
   int requests = 0;
-  std::uint64_t sleep_after_ns = 60 * kSecond;
+  std::uint64_t suspend_after_ns = 60 * kSecond;
 };
 
 inline void begin_and_show(int rank, std::int64_t step) {
@@ -181,23 +182,24 @@ class LiveExchange : public testing::Test {
     info.world_rank = rank;
     info.world_size = FakeWorld::kRanks;
     EXPECT_TRUE(recorder->open(info).is_ok());
-    g_capture = new Capture;
+    g_capture = new capture::Capture;
     auto* const step_exchange = new StepExchange(false, 0, g_capture);
     auto* const server = new ScriptedServer;
     server->rank_updates_to_lose = plan.rank_updates_to_lose;
     server->rank_to_lose = plan.rank_to_lose;
     server->has_space_for_answers = plan.has_space_for_answers;
     server->requests = plan.requests;
-    step_exchange->sleep_after(plan.sleep_after_ns);
+    step_exchange->suspend_after(plan.suspend_after_ns);
     step_exchange->serve(rank == 0 ? server : nullptr);
     g_capture->introduce({.pid = getpid(), .host = "here", .place = {}});
     hooks::set_request_sink(g_capture);
-    hooks::set_tensor_sink(new StatisticsSink({}, step_exchange, g_capture));
+    hooks::set_tensor_sink(
+        new tensors::StatisticsSink({}, &step_exchange->shown_tensors(), g_capture));
     auto* const all = mpi::make_world_collective().release();
     mpi::open_step_control(all,
-                           {.port = step_exchange,
+                           {.reduction = step_exchange,
+                            .mailbox = step_exchange->mailbox(),
                             .settings = 0,
-                            .has_rank_updates = true,
                             .timeout_ns = rank == 0 ? plan.timeout_of_rank_0_ns : plan.timeout_ns},
                            plan.thread_level);
     hooks::open(*recorder, hooks::kRegions, {});
@@ -223,4 +225,4 @@ class LiveExchange : public testing::Test {
   std::string directory_;
 };
 
-}  // namespace megascope::tensors::live_exchange
+}  // namespace megascope::steps::live_exchange

@@ -5,7 +5,7 @@
 #include <thread>
 
 /// What ranks send to rank 0 for the live view, and what its clients request from all ranks.
-namespace megascope::tensors {
+namespace megascope::steps {
 namespace {
 
 using live_exchange::begin_and_show;
@@ -102,7 +102,7 @@ TEST_F(LiveExchange, NothingIsShownWhereNoStepBeginsForLong) {
         begin_and_show(rank, 20);
         EXPECT_NE(g_capture->wanted_kinds("w"), 0) << "a step has begun";
       },
-      {.sleep_after_ns = 100'000'000});
+      {.suspend_after_ns = 100'000'000});
   EXPECT_THAT(reported(0, "notice "),
               testing::ElementsAre("notice no step has begun since step 19: tensors are captured "
                                    "again when the next step begins"));
@@ -125,15 +125,15 @@ TEST_F(LiveExchange, ARankUpdateThatIsLostWithAnAnswerFailsTheRequest) {
 /// What is told once is not lost for answers that fill the letter, and of these none goes unheard
 /// of.
 TEST(LiveRankUpdate, BeginsWithWhatIsReportedOnce) {
-  Capture capture;
-  for (int i = 0; i < 9; ++i) capture.reply(std::string(kMaxReplyBytes - 100, 'r'));
-  capture.polls();
+  capture::Capture capture;
+  for (int i = 0; i < 9; ++i) capture.reply(std::string(capture::kMaxReplyBytes - 100, 'r'));
+  capture.note_first_poll();
   capture.introduce({.pid = 1, .host = "here", .place = {}});
   capture.notify("note");
-  using Item = RankUpdateReader::Item;
+  using Item = capture::RankUpdateReader::Item;
   std::vector<Item> items;
   const std::vector<std::byte> rank_update = capture.take_rank_update();
-  RankUpdateReader reader(rank_update);
+  capture::RankUpdateReader reader(rank_update);
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) items.push_back(item);
   ASSERT_GE(items.size(), 5U);
   EXPECT_THAT(
@@ -184,7 +184,7 @@ TEST_F(LiveExchange, ARequestThatOneRankWouldMissIsGivenToNone) {
 TEST_F(LiveExchange, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
   run([](int rank, Collective&) {
     poll(0);
-    hooks::reply(std::string(kMaxReplyBytes + 1, 'x'));
+    hooks::reply(std::string(capture::kMaxReplyBytes + 1, 'x'));
     hooks::reply("answer " + std::to_string(rank));
   });
   for (const int rank : {0, 1, 2})
@@ -195,4 +195,4 @@ TEST_F(LiveExchange, AnswersOfAProgramWithoutStepsComeAndAreNotCut) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::steps

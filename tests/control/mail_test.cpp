@@ -3,7 +3,7 @@
 #include "mpi_layer/own_communication/mpi_collective.h"
 #include "mpi_layer/own_communication/step_control.h"
 #include "mpi_layer/own_communication/step_mail.h"
-#include "tests/control/counting_port.h"
+#include "tests/control/counting_exchange.h"
 #include "tests/control/fake_world.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ std::atomic<std::size_t> g_max_bytes{
 namespace megascope::mpi {
 namespace {
 
-using test::CountingPort;
+using test::CountingExchange;
 using test::FakeWorld;
 
 constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
@@ -79,10 +79,10 @@ std::vector<std::string> rank_updates_of(int rank) {
   return rank_updates;
 }
 
-void expect_all_rank_updates(const CountingPort& port) {
+void expect_all_rank_updates(const CountingExchange& exchange) {
   for (int rank = 0; rank < FakeWorld::kRanks; ++rank) {
     std::vector<std::string> mine;
-    for (const auto& [from, text] : port.received) {
+    for (const auto& [from, text] : exchange.received) {
       if (from == rank) mine.push_back(text);
     }
     EXPECT_EQ(mine, rank_updates_of(rank)) << "rank " << rank;
@@ -90,12 +90,13 @@ void expect_all_rank_updates(const CountingPort& port) {
 }
 
 /// All begin no step: what they have to say is sent by pulses, and at the end.
-void progress_tick_and_finish(int rank, Collective& all, CountingPort& port) {
+void progress_tick_and_finish(int rank, Collective& all, CountingExchange& exchange) {
   auto* const control = new StepControl(
-      &all, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
+      &all,
+      {.reduction = &exchange, .mailbox = &exchange, .settings = 0, .timeout_ns = 1'000'000'000},
       /*thread_level=*/1);
-  if (!port.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
-  while (port.to_send.size() > 1)
+  if (!exchange.keeps_texts && rank == 0) g_max_bytes = kLarge / 2;
+  while (exchange.to_send.size() > 1)
     (void)control->progress_tick();  // the last one is left for the end
   control->finish();
   g_max_bytes = std::numeric_limits<std::size_t>::max();
@@ -105,10 +106,10 @@ TEST(StepMail, BringsAllRankUpdatesInOrderWithoutAnyStep) {
   for (int trial = 0; trial < 4;
        ++trial) {  // the last letter overtakes the one before it in most of them
     run([](int rank, Collective& all) {
-      CountingPort port;
-      port.to_send = rank_updates_of(rank);
-      progress_tick_and_finish(rank, all, port);
-      if (rank == 0) expect_all_rank_updates(port);
+      CountingExchange exchange;
+      exchange.to_send = rank_updates_of(rank);
+      progress_tick_and_finish(rank, all, exchange);
+      if (rank == 0) expect_all_rank_updates(exchange);
     });
   }
 }
@@ -119,12 +120,12 @@ TEST(StepMail, WhereMemoryRunsOutNoRankUpdateIsLost) {
     for (const int from : {1, 2}) {
       for (const std::string& rank_update : rank_updates_of(from)) bytes += rank_update.size();
     }
-    CountingPort port;
-    port.keeps_texts = false;
-    if (rank != 0) port.to_send = rank_updates_of(rank);
-    progress_tick_and_finish(rank, all, port);
+    CountingExchange exchange;
+    exchange.keeps_texts = false;
+    if (rank != 0) exchange.to_send = rank_updates_of(rank);
+    progress_tick_and_finish(rank, all, exchange);
     if (rank == 0) {
-      EXPECT_EQ(port.received_bytes, bytes);
+      EXPECT_EQ(exchange.received_bytes, bytes);
     }
   });
 }
@@ -133,12 +134,14 @@ TEST(StepMail, ARankThatCannotSendKeepsNoneWaiting) {
   for (const int call : {0, 2, 4}) {
     run(
         [](int rank, Collective& all) {
-          CountingPort port;
-          port.to_send = rank_updates_of(rank);
-          auto* const control = new StepControl(
-              &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
-              1);
+          CountingExchange exchange;
+          exchange.to_send = rank_updates_of(rank);
+          auto* const control = new StepControl(&all,
+                                                {.reduction = &exchange,
+                                                 .mailbox = &exchange,
+                                                 .settings = 0,
+                                                 .timeout_ns = 1'000'000'000},
+                                                1);
           for (int i = 0; i < 100; ++i) (void)control->progress_tick();
           control->finish();
         },
@@ -152,13 +155,15 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
   for (const int call : {0, 1, 3}) {
     run(
         [](int rank, Collective& all) {
-          CountingPort port;
+          CountingExchange exchange;
           if (rank != 0)
-            port.to_send = {std::string(ControlPort::kMaxRankUpdateBytes, 'x'), "last"};
-          auto* const control = new StepControl(
-              &all,
-              {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1'000'000'000},
-              1);
+            exchange.to_send = {std::string(RankMailbox::kMaxRankUpdateBytes, 'x'), "last"};
+          auto* const control = new StepControl(&all,
+                                                {.reduction = &exchange,
+                                                 .mailbox = &exchange,
+                                                 .settings = 0,
+                                                 .timeout_ns = 1'000'000'000},
+                                                1);
           if (rank != 0) (void)control->progress_tick();
           control->finish();
         },
@@ -167,12 +172,12 @@ TEST(StepMail, ARankThatCannotReceiveKeepsNoneWaiting) {
 }
 
 struct ProgressTicks : testing::Test {
-  CountingPort port;
+  CountingExchange exchange;
   StepControl* make(int level) {
     static std::vector<std::unique_ptr<StepControl>> all;
     return all
         .emplace_back(new StepControl(
-            nullptr, {.port = &port, .settings = 0, .has_rank_updates = true, .timeout_ns = 1},
+            nullptr, {.reduction = &exchange, .mailbox = &exchange, .settings = 0, .timeout_ns = 1},
             level))
         .get();
   }
@@ -181,9 +186,9 @@ struct ProgressTicks : testing::Test {
     StepControl* const control = make(level);
     std::array<int, 4> counts{};
     const auto count = [&](std::size_t at, auto&& call) {
-      const int before = port.progress_ticks;
+      const int before = exchange.progress_ticks;
       call();
-      counts[at] = port.progress_ticks - before;
+      counts[at] = exchange.progress_ticks - before;
     };
     count(0, [&] { (void)control->progress_tick(); });
     count(1, [&] { control->progress_tick_in_hook(); });
@@ -227,22 +232,22 @@ TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
     }).join();
   };
   progress_tick_elsewhere();
-  EXPECT_EQ(port.calls_ns, 0U) << "as long as no step begins the main thread's time counts";
+  EXPECT_EQ(exchange.calls_ns, 0U) << "as long as no step begins the main thread's time counts";
   control->begin_step(0);
   progress_tick_elsewhere();
   mine.busy_ticks += 5'000'000;
   usleep(20'000);
   control->begin_step(1);
-  EXPECT_NEAR(static_cast<double>(port.calls_ns), 5e6, 1e6);
+  EXPECT_NEAR(static_cast<double>(exchange.calls_ns), 5e6, 1e6);
   // A forked child has the parent's tables, and none of its MPI.
-  const int boundaries = port.boundaries;
-  const int progress_ticks = port.progress_ticks;
+  const int boundaries = exchange.boundaries;
+  const int progress_ticks = exchange.progress_ticks;
   const pid_t child = fork();
   if (child == 0) {
     control->begin_step(2);
     (void)control->progress_tick();
     control->progress_tick_in_hook();
-    _exit(port.boundaries == boundaries && port.progress_ticks == progress_ticks ? 0 : 1);
+    _exit(exchange.boundaries == boundaries && exchange.progress_ticks == progress_ticks ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);

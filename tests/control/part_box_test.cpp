@@ -1,4 +1,4 @@
-#include "plugin/tensors/part_box.h"
+#include "plugin/capture/part_box.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-namespace megascope::tensors {
+namespace megascope::capture {
 namespace {
 
 using testing::ElementsAre;
@@ -99,4 +99,4 @@ TEST(PartBox, KeepsTwiceItsSpaceAtMax) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::capture

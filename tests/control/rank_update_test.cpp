@@ -1,14 +1,14 @@
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/rank_update.h"
 
-#include "plugin/tensors/capture_request.h"
-#include "plugin/tensors/step_block.h"
+#include "plugin/capture/capture_request.h"
+#include "plugin/steps/step_block.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <random>
 
-namespace megascope::tensors {
+namespace megascope::capture {
 namespace {
 
 using Item = RankUpdateReader::Item;
@@ -184,16 +184,17 @@ TEST(CaptureRequests, ComeBackAndWhatIsNoneIsLeftOut) {
 
 std::vector<std::byte> block_of(std::uint32_t rank, std::uint32_t ranks,
                                 const std::vector<std::byte>& capture_requests) {
-  StepHeader header;
-  header.slots = kMinSlots;
+  steps::StepHeader header;
+  header.slots = steps::kMinSlots;
   header.tail_ranks = ranks;
   header.word.is_announced = rank == 0 ? 1 : 0;
-  std::vector<std::byte> block(bytes_of_block(kMinSlots, ranks), std::byte{0xFF});
-  write_block(header, {}, block);
-  const std::span<std::byte> tail = tail_of(std::span(block));
-  set_times(tail, rank,
-            {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_announced = 1});
-  if (rank == 0) set_capture_requests(tail, ranks, capture_requests);
+  std::vector<std::byte> block(steps::bytes_of_block(steps::kMinSlots, ranks), std::byte{0xFF});
+  steps::write_block(header, {}, block);
+  const std::span<std::byte> tail = steps::tail_of(std::span(block));
+  steps::set_times(
+      tail, rank,
+      {.step_ms = static_cast<float>(rank), .mpi_ms = 1, .own_ms = 2, .is_announced = 1});
+  if (rank == 0) steps::set_capture_requests(tail, ranks, capture_requests);
   return block;
 }
 
@@ -208,15 +209,15 @@ TEST(LiveTail, HoldsWhatEachRankReportedAndRankZerosCaptureRequests) {
        {std::vector<std::uint32_t>{0, 1, 2, 4}, {4, 2, 1, 0}, {2, 0, 4, 1}}) {  // not 3
     std::vector<std::byte> all = block_of(order[0], kRanks, capture_requests);
     for (std::size_t i = 1; i < order.size(); ++i)
-      merge_blocks(block_of(order[i], kRanks, capture_requests).data(), all.data());
-    const std::span<const std::byte> tail = tail_of(std::span<const std::byte>(all));
+      steps::merge_blocks(block_of(order[i], kRanks, capture_requests).data(), all.data());
+    const std::span<const std::byte> tail = steps::tail_of(std::span<const std::byte>(all));
     for (const std::uint32_t rank : order)
-      EXPECT_EQ(times_of(tail, rank).step_ms, static_cast<float>(rank));
-    EXPECT_EQ(times_of(tail, 3).is_announced, 0U);
-    EXPECT_TRUE(times_of(tail, 3).step_ms != times_of(tail, 3).step_ms);
-    ASSERT_EQ(unpack_capture_requests(capture_requests_in(tail, kRanks)).size(), 1U);
+      EXPECT_EQ(steps::times_of(tail, rank).step_ms, static_cast<float>(rank));
+    EXPECT_EQ(steps::times_of(tail, 3).is_announced, 0U);
+    EXPECT_TRUE(steps::times_of(tail, 3).step_ms != steps::times_of(tail, 3).step_ms);
+    ASSERT_EQ(unpack_capture_requests(steps::capture_requests_in(tail, kRanks)).size(), 1U);
   }
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::capture

@@ -1,4 +1,4 @@
-#include "plugin/tensors/step_block.h"
+#include "plugin/steps/step_block.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-namespace megascope::tensors {
+namespace megascope::steps {
 namespace {
 
 using Block = std::vector<std::byte>;
@@ -225,4 +225,4 @@ TEST(StepBlock, PassesOverABlockThatIsNone) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::steps

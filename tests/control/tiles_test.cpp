@@ -1,6 +1,6 @@
 #include "kernels/tiles.h"
 
-#include "plugin/tensors/tile_method.h"
+#include "plugin/capture/tile_method.h"
 
 #include <gmock/gmock.h>
 
@@ -102,7 +102,7 @@ TEST(Tiles, OfPartsAreThoseOfTheWhole) {
         EXPECT_TRUE(std::isnan(found));
       else
         EXPECT_NEAR(found, wanted, 1e-9 * (1 + std::abs(wanted)))
-            << tensors::name_of(method) << " of tile " << tile << " of " << extent;
+            << capture::name_of(method) << " of tile " << tile << " of " << extent;
     }
   }
 }
@@ -141,7 +141,7 @@ TEST(Tiles, ShowNaNsAndInfinities) {
       add_to_tiles(method, TileGrid::of(4, 1), ElementType::kFloat32, row.data() + 2, 1, 2, 2, 0,
                    &second);
       merge_tiles(method, second, first);
-      EXPECT_TRUE(std::isnan(finish_tile(method, first))) << tensors::name_of(method);
+      EXPECT_TRUE(std::isnan(finish_tile(method, first))) << capture::name_of(method);
     }
   }
   const std::vector<float> large{1, infinity};
@@ -202,13 +202,13 @@ TEST(Tiles, OfTheLargestNumbersFitIntoCellsOfFloats) {
         std::array<float, 3> cell{};
         kernels::pack_tiles(method, width, {&state, 1}, 3, cell.data());
         EXPECT_TRUE(std::isfinite(cell[1]) && std::isfinite(cell[2]))
-            << tensors::name_of(method) << " of " << width;
+            << capture::name_of(method) << " of " << width;
         const TileState back = kernels::unpacked_tile(
             method, width, {.count = cell[0], .a = cell[1], .b = cell[2]});
         const double wanted = kernels::finish_tile(method, state);
         if (!std::isnan(wanted)) {
           EXPECT_NEAR(kernels::finish_tile(method, back) / kLargest, wanted / kLargest, 1e-6)
-              << tensors::name_of(method) << " of " << width;
+              << capture::name_of(method) << " of " << width;
         }
         if (!kernels::has_narrow_sums(method, grid, ElementType::kFloat32, 1)) continue;
         float narrow = 0.0F;
@@ -250,7 +250,7 @@ TEST(TileMethod, IsReadAsUsersOfPyTorchWriteIt) {
   };
   for (const auto& [text, method] : cases) {
     std::string problem;
-    const auto read = tensors::parse_tile_method(text, problem);
+    const auto read = capture::parse_tile_method(text, problem);
     ASSERT_TRUE(read.has_value()) << text << ": " << problem;
     EXPECT_EQ(*read, method) << text;
   }
@@ -287,7 +287,7 @@ TEST(TileMethod, RefusesAllElseAndSaysWhere) {
                                          "((((((((((((((((((((data))))))))))))))))))))"};
   for (const std::string& text : hostile) {
     std::string problem;
-    EXPECT_FALSE(tensors::parse_tile_method(text, problem).has_value()) << text.substr(0, 60);
+    EXPECT_FALSE(capture::parse_tile_method(text, problem).has_value()) << text.substr(0, 60);
     EXPECT_FALSE(problem.empty()) << text.substr(0, 60);
     EXPECT_LT(problem.size(), 200U);
   }

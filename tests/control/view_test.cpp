@@ -1,4 +1,4 @@
-#include "plugin/tensors/view.h"
+#include "plugin/capture/view.h"
 
 #include "kernels/tiles.h"
 
@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-namespace megascope::tensors {
+namespace megascope::capture {
 namespace {
 
 /// A whole tensor of two dimensions, row-major, and what each rank of a group has of it.
@@ -85,8 +85,8 @@ RankTensor tensor_of(const Case& shape, std::int32_t rank, bool column_major) {
   return tensor;
 }
 
-Layout layout_of(std::int32_t rank, std::int32_t ranks) {
-  return Layout::of({{"tp", rank, ranks}}, rank, ranks);
+tensors::Layout layout_of(std::int32_t rank, std::int32_t ranks) {
+  return tensors::Layout::of({{"tp", rank, ranks}}, rank, ranks);
 }
 
 /// The parts of all ranks put together, as the definition of ViewPart says.
@@ -210,7 +210,8 @@ TEST(View, SaysWhyThereIsNone) {
   const CaptureRequest capture_request = tile_capture_request(kernels::TileReduction::kMean, 4);
   std::string problem;
   const RankTensor split = tensor_of({6, 24, 1, 2, {}}, 0, false);
-  EXPECT_FALSE(spread_of(split.view, Layout::of({{"pp", 0, 2}}, 0, 2), problem).has_value());
+  EXPECT_FALSE(
+      spread_of(split.view, tensors::Layout::of({{"pp", 0, 2}}, 0, 2), problem).has_value());
   EXPECT_THAT(problem, testing::HasSubstr("'tp', a group that was not annotated"));
   RankTensor blocks = tensor_of({6, 24, 1, 2, {}}, 0, false);
   blocks.view.block_count = 2;
@@ -234,8 +235,8 @@ TEST(View, OfCopiesIsReportedOnce) {
   const auto at = [&](std::int32_t tp, std::int32_t dp, std::int32_t pp, TensorKind kind) {
     TensorView view = tensor.view;
     view.shape.kind = kind;
-    return *spread_of(view, Layout::of({{"tp", tp, 2}, {"dp", dp, 2}, {"pp", pp, 2}}, 0, 8),
-                      problem);
+    return *spread_of(
+        view, tensors::Layout::of({{"tp", tp, 2}, {"dp", dp, 2}, {"pp", pp, 2}}, 0, 8), problem);
   };
   EXPECT_TRUE(at(0, 0, 0, TensorKind::kWeight).is_first_copy);
   EXPECT_FALSE(at(1, 0, 0, TensorKind::kWeight).is_first_copy);
@@ -290,4 +291,4 @@ TEST(View, OfEmptyTensorsAndSingleNumbers) {
 }
 
 }  // namespace
-}  // namespace megascope::tensors
+}  // namespace megascope::capture

@@ -47,11 +47,11 @@ void drain(live::CompatHub& compat, live::ProtocolEndpoint::ClientId client, std
 
 void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::ClientId client,
           test::ShownTensor tensor) {
-  std::vector<tensors::CaptureRequest> capture_requests;
+  std::vector<capture::CaptureRequest> capture_requests;
   for (tensor.step = 0; tensor.step < 4; ++tensor.step) {
     std::vector<std::byte> news;
     if (hub.take_changed_capture_requests(news))
-      capture_requests = tensors::unpack_capture_requests(news);
+      capture_requests = capture::unpack_capture_requests(news);
     hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), tensor.step + 1);
     drain(compat, client, tensor.step + 1);
     if (!tensor.shape.empty()) ++tensor.shape[tensor.shape.size() / 2];  // as of a text that grows
@@ -62,9 +62,9 @@ void show(live::Hub& hub, live::CompatHub& compat, live::ProtocolEndpoint::Clien
 void answer(live::Hub& hub) {
   std::string request;
   if (!hub.request_queue().next(request, 1)) return;
-  tensors::RankUpdateWriter rank_update;
-  rank_update.add(tensors::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
-  rank_update.add(tensors::Reply{R"({"id":1,"type":"token","sampled":[]})"});
+  capture::RankUpdateWriter rank_update;
+  rank_update.add(capture::Reply{R"({"id":1,"type":"start","prompts":[[{"id":1,"token":"x"}]]})"});
+  rank_update.add(capture::Reply{R"({"id":1,"type":"token","sampled":[]})"});
   hub.take_rank_update(0, rank_update.take(), 1);
 }
 

@@ -14,8 +14,8 @@ struct Sink final : RequestSink {
   int poll_count = 0;
   int idle_steps = 0;
   std::vector<std::string> replies;
-  void polls() noexcept override { ++poll_count; }
-  void ended_idle_step() noexcept override { ++idle_steps; }
+  void note_first_poll() noexcept override { ++poll_count; }
+  void note_idle_step() noexcept override { ++idle_steps; }
   void reply(std::string_view text) noexcept override { replies.emplace_back(text); }
 };
 

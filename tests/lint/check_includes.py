@@ -10,7 +10,8 @@ import repository
 # decimals order the modules of one parent directory only.
 LEVELS = {
     "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
-    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2, "plugin/api": 2,
+    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2.1,
+    "plugin/capture": 2.2, "plugin/steps": 2.3, "plugin/api": 2,
     "plugin/nvtx": 2, "plugin/answer": 2, "gpu_layer": 3, "plugin/run": 4,
     "mpi_layer/table": 3.1, "mpi_layer/lookup": 3.2, "mpi_layer/calls": 3.3, "mpi_layer/handles": 3.4,
     "mpi_layer/own_communication": 3.5, "mpi_layer/semantics": 3.6, "mpi_layer/lifecycle": 3.7, "mpi_layer/wrappers": 3.8,
@@ -38,7 +39,7 @@ VENDORS = [
     (r"cuda.*\.h|cupti.*\.h|nvml\.h", ("gpu_layer", "_cuda.")),
     (r"slurm/.*", ("slurm",)),
     (r"zlib\.h|zstd\.h", ("exporters", "plugin/cli", "analysis")),
-    (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/answer", "plugin/cli", "plugin/tensors", "plugin/live")),
+    (r"fmt/.*|nlohmann/.*", ("exporters", "analysis", "plugin/answer", "plugin/cli", "plugin/live")),
     (r"thread|mutex|future|condition_variable|pthread\.h",
      ("core", "mpi_layer", "gpu_layer", "plugin", "analysis", "kernels")),
 ]

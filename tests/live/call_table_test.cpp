@@ -5,7 +5,7 @@
 namespace megascope::live {
 namespace {
 
-using tensors::CallSums;
+using capture::CallSums;
 
 CallSums sends(std::int64_t index, std::uint64_t calls, std::int32_t to = 1) {
   return {.index = index,

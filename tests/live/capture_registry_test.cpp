@@ -7,12 +7,12 @@
 namespace megascope::live {
 namespace {
 
-using tensors::CaptureRequest;
+using capture::CaptureRequest;
 
 CaptureRequest capture_request_of(int number) {
   CaptureRequest capture_request;
-  capture_request.kind = tensors::CaptureRequestKind::kStatistics;
-  tensors::set_pattern(capture_request, "tensor " + std::to_string(number));
+  capture_request.kind = capture::CaptureRequestKind::kStatistics;
+  capture::set_pattern(capture_request, "tensor " + std::to_string(number));
   return capture_request;
 }
 
@@ -23,7 +23,7 @@ std::vector<CaptureRequest> capture_requests(int begin, int end) {
   return made;
 }
 
-constexpr int kMax = static_cast<int>(tensors::kMaxCaptureRequests);
+constexpr int kMax = static_cast<int>(capture::kMaxCaptureRequests);
 constexpr int kMaxOfUnauthenticated = static_cast<int>(kMaxCompatCaptureRequests);
 
 TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
@@ -37,7 +37,7 @@ TEST(LiveCaptureRegistry, HoldsEachThingOnceAndNoMoreThanFit) {
       << "is there already";
   std::vector<std::byte> bytes;
   ASSERT_TRUE(ledger.take_changed(bytes));
-  EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), tensors::kMaxCaptureRequests)
+  EXPECT_EQ(capture::unpack_capture_requests(bytes).size(), capture::kMaxCaptureRequests)
       << "nothing of what was refused is left";
 }
 

@@ -8,7 +8,7 @@
 // the last N of a text. In training there are 2 sequences of 6 tokens.
 #include "feed_arguments.h"
 #include "plugin/live/server/service.h"
-#include "plugin/tensors/step_block.h"
+#include "plugin/steps/step_block.h"
 #include "synthetic_transformer.h"
 
 #include <nlohmann/json.hpp>
@@ -85,15 +85,15 @@ struct Generation {
 
 struct Feed {
   live::Service service;
-  std::deque<std::vector<tensors::CaptureRequest>>
-      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+  std::deque<std::vector<capture::CaptureRequest>>
+      capture_requests = std::deque<std::vector<capture::CaptureRequest>>(
           3);  ///< of this step and the next ones
   std::optional<Generation> generation;
   bool has_polls = false;
   std::uint64_t window = 0;
   std::uint64_t refused = 0;
 
-  void poll(tensors::RankUpdateWriter& writer) {
+  void poll(capture::RankUpdateWriter& writer) {
     std::string text;
     if (generation || !service.next_request(text)) return;
     std::printf("request %s\n", text.c_str());
@@ -101,45 +101,45 @@ struct Feed {
     Generation begun{.request = Json::parse(text), .texts = {}};
     begun.texts = begun.request["prompts"].get<std::vector<std::string>>();
     if (begun.texts[0] == "fail")
-      return static_cast<void>(writer.add(tensors::Reply{Json{
+      return static_cast<void>(writer.add(capture::Reply{Json{
           {"id", begun.request["id"]},
           {"type", "error"},
           {"message", "it was told to"}}.dump()}));
     generation = std::move(begun);
-    writer.add(tensors::Reply{generation->start()});
+    writer.add(capture::Reply{generation->start()});
   }
-  void go_on(tensors::RankUpdateWriter& writer, std::int64_t step) {
+  void go_on(capture::RankUpdateWriter& writer, std::int64_t step) {
     if (!generation) return;
-    writer.add(tensors::Reply{generation->token(step)});
-    if (generation->is_whole()) writer.add(tensors::Reply{generation->finish()});
+    writer.add(capture::Reply{generation->token(step)});
+    if (generation->is_whole()) writer.add(capture::Reply{generation->finish()});
   }
   void step(std::int64_t step) {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news))
-      capture_requests.back() = tensors::unpack_capture_requests(news);
+      capture_requests.back() = capture::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < SyntheticTransformer::kRanks; ++rank) {
-      tensors::RankUpdateWriter writer;
+      capture::RankUpdateWriter writer;
       const std::uint64_t sequences = generation ? generation->texts.size() : kSequences;
       const std::uint64_t tokens = generation ? std::min(generation->length(), window) : kTokens;
       if (rank == SyntheticTransformer::kRanks - 1) go_on(writer, step);
-      if (rank == 0 && has_polls && step == 0) writer.add(tensors::Polls{});
+      if (rank == 0 && has_polls && step == 0) writer.add(capture::Polls{});
       const std::vector<std::byte> rank_update = SyntheticTransformer::rank_update(
           rank, step, sequences, tokens, capture_requests.front(), std::move(writer));
       if (!rank_update.empty())
         refused += service.take(LiveKind::kRankUpdate, rank, rank_update) ? 0 : 1;
     }
-    tensors::RankUpdateWriter writer;
+    capture::RankUpdateWriter writer;
     if (generation && generation->is_whole()) generation.reset();
     if (has_polls) poll(writer);
     if (!writer.is_empty())
       refused += service.take(LiveKind::kRankUpdate, 0, writer.take()) ? 0 : 1;
-    tensors::StepHeader header;
-    header.slots = tensors::kFirstSlots;
+    steps::StepHeader header;
+    header.slots = steps::kFirstSlots;
     header.lowest_step = header.highest_step = step;
     header.lowest_next = header.highest_next = step + 1;
     header.lowest_layout = header.highest_layout = 1;
-    std::vector<std::byte> block(tensors::bytes_of_block(header.slots, 0));
-    tensors::write_block(header, {}, block);
+    std::vector<std::byte> block(steps::bytes_of_block(header.slots, 0));
+    steps::write_block(header, {}, block);
     refused += service.take(LiveKind::kBlock, 0, block) ? 0 : 1;
     capture_requests.push_back(capture_requests.back());
     capture_requests.pop_front();

@@ -21,7 +21,7 @@ struct Scene {
   Hub hub{settings()};
   CompatHub compat{hub};
   ProtocolEndpoint::ClientId client = compat.connect(0).value();
-  std::vector<tensors::CaptureRequest> capture_requests;
+  std::vector<capture::CaptureRequest> capture_requests;
   std::int64_t now_ns = kSecond;
   std::int64_t steps = 0;
 
@@ -35,14 +35,14 @@ struct Scene {
     for (int i = 0; i < times; ++i) {
       std::vector<std::byte> news;
       if (hub.take_changed_capture_requests(news))
-        capture_requests = tensors::unpack_capture_requests(news);
+        capture_requests = capture::unpack_capture_requests(news);
       tensor.step = steps++;
       hub.take_rank_update(0, test::rank_update_of(tensor, capture_requests), now_ns);
     }
   }
   void answer(const json& answer) {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Reply{answer.dump()});
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::Reply{answer.dump()});
     hub.take_rank_update(0, rank_update.take(), now_ns);
   }
   std::vector<json> texts() {

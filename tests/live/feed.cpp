@@ -34,15 +34,15 @@ struct Feed {
   test::SyntheticRun run;
   std::int32_t ranks;
   live::Service service;
-  std::deque<std::vector<tensors::CaptureRequest>>
-      capture_requests = std::deque<std::vector<tensors::CaptureRequest>>(
+  std::deque<std::vector<capture::CaptureRequest>>
+      capture_requests = std::deque<std::vector<capture::CaptureRequest>>(
           3);  ///< of this step and the next ones
   std::uint64_t refused = 0;
 
   void step(std::int64_t step, bool has_names) {
     std::vector<std::byte> news;
     if (service.changed_capture_requests(news)) {
-      capture_requests.back() = tensors::unpack_capture_requests(news);
+      capture_requests.back() = capture::unpack_capture_requests(news);
       std::printf("step %lld: %zu requests\n", static_cast<long long>(step),
                   capture_requests.back().size());
       std::fflush(stdout);

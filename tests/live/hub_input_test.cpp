@@ -16,10 +16,10 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
   const auto mark_idle = [&](std::int64_t step, std::uint32_t idle_ranks) {
     std::vector<std::byte> block = scene.run.block(step, scene.now_ns, {});
     for (std::uint32_t rank = 0; rank < idle_ranks; ++rank) {
-      tensors::RankTimes times = tensors::times_of(
-          tensors::tail_of(std::span<const std::byte>(block)), rank);
-      times.is_announced = tensors::kReported | tensors::kIdle;
-      tensors::set_times(tensors::tail_of(std::span(block)), rank, times);
+      steps::RankTimes times = steps::times_of(steps::tail_of(std::span<const std::byte>(block)),
+                                               rank);
+      times.is_announced = steps::kReported | steps::kIdle;
+      steps::set_times(steps::tail_of(std::span(block)), rank, times);
     }
     scene.hub.take_block(block);
   };
@@ -34,11 +34,11 @@ TEST(LiveHub, APollForRequestsIsNoStep) {
 
 TEST(LiveHub, ALossThatDivergesIsAlerted) {
   Scene scene;
-  tensors::RankUpdateWriter rank_update;
-  rank_update.add(tensors::CounterName{.id = 3, .name = "loss", .unit = ""});
+  capture::RankUpdateWriter rank_update;
+  rank_update.add(capture::CounterName{.id = 3, .name = "loss", .unit = ""});
   for (std::int64_t step = 0; step < 60; ++step)
     rank_update.add(
-        tensors::CounterReadings{.step = step, .ids = {3}, .values = {step < 40 ? 2.0 : 30.0}});
+        capture::CounterReadings{.step = step, .ids = {3}, .values = {step < 40 ? 2.0 : 30.0}});
   scene.hub.take_rank_update(1, rank_update.take(), scene.now_ns);
   std::vector<json> alerts;
   for (const json& text : scene.texts()) {
@@ -55,9 +55,9 @@ TEST(LiveHub, CallsOfMpiComeAsTheNewestState) {
   scene.say({{"type", "subscribe"}, {"panel", "c"}, {"what", "calls"}});
   EXPECT_FALSE(scene.frame().has_value()) << "nothing was reported";
   for (std::int64_t index = 1; index < 4; ++index) {
-    tensors::RankUpdateWriter rank_update;
+    capture::RankUpdateWriter rank_update;
     const auto calls = static_cast<std::uint64_t>(10 * index);
-    rank_update.add(tensors::CallSums{
+    rank_update.add(capture::CallSums{
         .index = index,
         .elapsed_ms = 500,
         .names = "MPI_Send\n",

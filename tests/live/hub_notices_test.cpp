@@ -26,8 +26,8 @@ TEST(LiveHub, NoticesGoToTheSubscriptionThatAsked) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.say({{"type", "subscribe"}, {"panel", "s"}, {"what", "steps"}});
   scene.step(0);
-  tensors::RankUpdateWriter rank_update;
-  rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
+  capture::RankUpdateWriter rank_update;
+  rank_update.add(capture::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
   scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   std::vector<json> notices;
   for (const json& text : scene.texts()) {
@@ -49,8 +49,8 @@ TEST(LiveHub, ANoticeIsReportedOnceToEachSubscriptionAlsoToOneThatComesLater) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);
   const auto notice = [&] {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::Notice{scene.capture_requests.at(0).id, "hidden is on a device"});
     scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   };
   for (int i = 0; i < 3; ++i) notice();  // as with each change of requests
@@ -71,11 +71,11 @@ TEST(LiveHub, NoticesCloseNoClient) {
                {"name", "hidden"},
                {"view", {{"type", "tile"}, {"tiles", 1 + i}}}});
   scene.step(0);
-  for (const tensors::CaptureRequest& capture_request : scene.capture_requests) {
+  for (const capture::CaptureRequest& capture_request : scene.capture_requests) {
     for (int i = 0; i < 64; ++i) {
-      tensors::RankUpdateWriter rank_update;
+      capture::RankUpdateWriter rank_update;
       rank_update.add(
-          tensors::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
+          capture::Notice{capture_request.id, std::string(450, 'x') + std::to_string(i)});
       scene.hub.take_rank_update(1, rank_update.take(), kSecond);
     }
   }
@@ -94,7 +94,7 @@ TEST(LiveHub, PartsThatDoNotFitAreCountedAndReported) {
   scene.step(0);
   scene.texts();
   const test::SyntheticRun wider({.ranks = 4, .layers = 2, .tokens = 8, .width = 102});
-  const std::vector<tensors::CaptureRequest> capture_requests = scene.capture_requests;
+  const std::vector<capture::CaptureRequest> capture_requests = scene.capture_requests;
   scene.hub.take_rank_update(0, scene.run.rank_update(0, 1, kSecond, capture_requests, false),
                              kSecond);
   scene.hub.take_rank_update(1, wider.rank_update(1, 1, kSecond, capture_requests, false), kSecond);
@@ -128,18 +128,18 @@ TEST(LiveHub, EachReasonOfDropsHasItsTurn) {
 TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
   for (const std::uint32_t rank : {3U, 1U}) {
     Scene scene;
-    tensors::TensorSlot slot{
+    steps::TensorSlot slot{
         .key = 7, .owner = 3, .parts = 2, .wanted_parts = 2, .bad_rank = rank, .statistics = {}};
     const float bad = std::numeric_limits<float>::quiet_NaN();
     const std::array<std::uint64_t, 1> extents{1};
     const std::array<std::int64_t, 1> strides{1};
     slot.statistics.merge(kernels::statistics_of(&bad, ElementType::kFloat32, extents, strides));
-    tensors::StepHeader header;
-    header.slots = tensors::kMinSlots;
+    steps::StepHeader header;
+    header.slots = steps::kMinSlots;
     header.lowest_step = header.highest_step = 0;
     header.lowest_layout = header.highest_layout = 1;
-    std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
-    tensors::write_block(header, {&slot, 1}, block);
+    std::vector<std::byte> block(steps::bytes_of_block(header.slots));
+    steps::write_block(header, {&slot, 1}, block);
     scene.hub.take_block(block);
     const std::vector<json> texts = scene.texts();
     const auto alert = std::ranges::find_if(
@@ -152,9 +152,9 @@ TEST(LiveHub, AnAlertNamesTheLowestRankThatHasIt) {
 TEST(LiveHub, ACounterThatIsNoNumberIsAnAlertOnce) {
   Scene scene;
   const auto set = [&](std::int64_t step, double value) {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::CounterName{.id = 9, .name = "loss", .unit = "nat"});
-    rank_update.add(tensors::CounterReadings{.step = step, .ids = {9}, .values = {value}});
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::CounterName{.id = 9, .name = "loss", .unit = "nat"});
+    rank_update.add(capture::CounterReadings{.step = step, .ids = {9}, .values = {value}});
     scene.hub.take_rank_update(2, rank_update.take(), scene.now_ns);
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();

@@ -19,7 +19,7 @@ struct HubScene {
   SyntheticRun run{{.ranks = 4, .layers = 2, .tokens = 8, .width = 100}};
   live::Hub hub{settings()};
   live::Hub::ClientId client = hub.connect(0).value();
-  std::vector<tensors::CaptureRequest> capture_requests;
+  std::vector<capture::CaptureRequest> capture_requests;
   std::int64_t now_ns = 1'000'000'000;
   std::array<std::int64_t, 4> named_at{};  ///< the step in which each rank tells names
 
@@ -34,7 +34,7 @@ struct HubScene {
   void step(std::int64_t step) {
     std::vector<std::byte> news;
     if (hub.take_changed_capture_requests(news))
-      capture_requests = tensors::unpack_capture_requests(news);
+      capture_requests = capture::unpack_capture_requests(news);
     for (std::int32_t rank = 0; rank < 4; ++rank)
       hub.take_rank_update(rank,
                            run.rank_update(rank, step, now_ns, capture_requests,

@@ -68,7 +68,7 @@ TEST(LiveHub, TimesOfStepsAreThoseOfTheRanks) {
   EXPECT_EQ(frame.at<std::int64_t>(0), 1);
   EXPECT_EQ(frame.at<std::int64_t>(8), 2);
   for (std::int32_t rank = 0; rank < 4; ++rank) {
-    const tensors::RankTimes expected = test::SyntheticRun::times(2, rank);
+    const steps::RankTimes expected = test::SyntheticRun::times(2, rank);
     const std::size_t cell = 32 + (4 + static_cast<std::size_t>(rank)) *
                                       4;  // behind two steps and their beginnings, the second row
     EXPECT_EQ(frame.at<float>(cell), expected.step_ms);
@@ -85,7 +85,7 @@ TEST(LiveHub, CaptureRequestsAreMergedAndGoWithTheLastThatHasThem) {
   std::vector<std::byte> bytes;
   scene.say(subscribe);
   ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
-  EXPECT_EQ(tensors::unpack_capture_requests(bytes).size(), 1U);
+  EXPECT_EQ(capture::unpack_capture_requests(bytes).size(), 1U);
   const Hub::ClientId other = scene.hub.connect(0).value();
   ASSERT_TRUE(scene.hub.receive(other, subscribe.dump(), kSecond));
   EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the same";
@@ -95,7 +95,7 @@ TEST(LiveHub, CaptureRequestsAreMergedAndGoWithTheLastThatHasThem) {
   EXPECT_FALSE(scene.hub.take_changed_capture_requests(bytes)) << "the other still wants it";
   scene.hub.disconnect(other);
   ASSERT_TRUE(scene.hub.take_changed_capture_requests(bytes));
-  EXPECT_TRUE(tensors::unpack_capture_requests(bytes).empty());
+  EXPECT_TRUE(capture::unpack_capture_requests(bytes).empty());
 }
 
 TEST(LiveHub, WhatWasBeforeTheFirstStepIsNone) {
@@ -142,8 +142,8 @@ TEST(LiveHub, AtTheEndRowsAndTheEndComeBeforeViews) {
 TEST(LiveHub, AStretchOfTimeThatIsReportedAtOnceIsSplitOverTheRowsThatItCovers) {
   Scene scene;
   const auto report = [&](std::int32_t rank, std::int64_t index, float length_ms) {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Interval{
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::Interval{
         .index = index, .length_ms = length_ms, .mpi_ms = length_ms / 2, .own_ms = 1.0F});
     scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   };
@@ -168,8 +168,8 @@ TEST(LiveHub, StretchesOfTimeThatMakeNoSenseDoNoHarm) {
                                 std::numeric_limits<float>::quiet_NaN(), 0.0F}) {
     for (const std::int64_t index : {std::int64_t{0}, std::int64_t{5}, std::int64_t{1} << 40,
                                      std::numeric_limits<std::int64_t>::max(), std::int64_t{-7}}) {
-      tensors::RankUpdateWriter rank_update;
-      rank_update.add(tensors::Interval{.index = index, .length_ms = length_ms});
+      capture::RankUpdateWriter rank_update;
+      rank_update.add(capture::Interval{.index = index, .length_ms = length_ms});
       scene.hub.take_rank_update(2, rank_update.take(), kSecond);
     }
   }
@@ -180,8 +180,8 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
   Scene scene;
   for (std::int64_t index = 100; index < 103; ++index) {
     for (std::int32_t rank = 0; rank < (index == 101 ? 3 : 4); ++rank) {  // rank 3 is silent once
-      tensors::RankUpdateWriter rank_update;
-      rank_update.add(tensors::Interval{
+      capture::RankUpdateWriter rank_update;
+      rank_update.add(capture::Interval{
           .index = index, .length_ms = 500.0F, .mpi_ms = static_cast<float>(rank), .own_ms = 0.5F});
       scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
     }
@@ -197,13 +197,13 @@ TEST(LiveHub, ProgramsWithoutStepsShowStretchesOfTime) {
 TEST(LiveHub, RanksReportWhoTheyAreInAnyOrder) {
   Scene scene;
   for (const std::int32_t rank : {2, 0, 3}) {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::RankFacts{
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::RankFacts{
         .pid = 100 + rank, .host = "node" + std::to_string(rank / 2), .place = {}});
     scene.hub.take_rank_update(rank, rank_update.take(), kSecond);
   }
-  tensors::RankUpdateWriter later;
-  later.add(tensors::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
+  capture::RankUpdateWriter later;
+  later.add(capture::RankFacts{.pid = 102, .host = "node1", .place = "tp 2"});
   scene.hub.take_rank_update(2, later.take(), kSecond);
   const json ranks = json::parse(answer_to("/api/v1/ranks", scene.hub).body);
   EXPECT_EQ(
@@ -237,8 +237,8 @@ TEST(LiveHub, TextsForAClientThatDoesNotReadAreBounded) {
   scene.say({{"type", "subscribe"}, {"panel", "t"}, {"what", "tensor"}, {"name", "hidden"}});
   scene.step(0);
   for (int i = 0; i < 10'000; ++i) {
-    tensors::RankUpdateWriter rank_update;
-    rank_update.add(tensors::Notice{scene.capture_requests.at(0).id,
+    capture::RankUpdateWriter rank_update;
+    rank_update.add(capture::Notice{scene.capture_requests.at(0).id,
                                     std::string(400, 'x') + std::to_string(i)});
     scene.hub.take_rank_update(1, rank_update.take(), kSecond);
   }
@@ -253,18 +253,18 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
              {"names", {"temperature"}},
              {"since", 4}});
   const auto write = [&](const auto&... items) {
-    tensors::RankUpdateWriter rank_update;
+    capture::RankUpdateWriter rank_update;
     (rank_update.add(items), ...);
     scene.hub.take_rank_update(0, rank_update.take(), scene.now_ns);
   };
   const auto past = [](std::int64_t step, double value) {
-    return tensors::PastReadings{{.step = step, .ids = {9}, .values = {value}}};
+    return capture::PastReadings{{.step = step, .ids = {9}, .values = {value}}};
   };
-  write(tensors::CounterName{.id = 9, .name = "temperature", .unit = "K"}, past(3, 1.0));
+  write(capture::CounterName{.id = 9, .name = "temperature", .unit = "K"}, past(3, 1.0));
   EXPECT_THAT(metrics_text(scene.hub),
               HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 1\n"))
       << "there is no newer one";
-  write(tensors::CounterReadings{.step = 100, .ids = {9}, .values = {5.0}});
+  write(capture::CounterReadings{.step = 100, .ids = {9}, .values = {5.0}});
   write(past(4, 2.0), past(5, 3.0));
   EXPECT_THAT(metrics_text(scene.hub),
               HasSubstr("megascope_counter{name=\"temperature\",rank=\"0\",unit=\"K\"} 5\n"));
@@ -279,11 +279,11 @@ TEST(LiveHub, WhatACounterWasBeforeIsInItsCurveAndNotItsLastValue) {
 TEST(LiveHub, OldStepsAreForgotten) {
   Scene scene;
   for (std::int64_t step = 0; step < 11'000; ++step) {
-    tensors::StepHeader header;
-    header.slots = tensors::kMinSlots;
+    steps::StepHeader header;
+    header.slots = steps::kMinSlots;
     header.lowest_step = header.highest_step = step;
-    std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
-    tensors::write_block(header, {}, block);
+    std::vector<std::byte> block(steps::bytes_of_block(header.slots));
+    steps::write_block(header, {}, block);
     scene.hub.take_block(block);
   }
   EXPECT_EQ(scene.hub.store().history.steps.first(), 1000U);

@@ -41,11 +41,11 @@ struct Scene {
   }
   template <class Item>
   void report(const Item& item) {
-    tensors::RankUpdateWriter rank_update;
+    capture::RankUpdateWriter rank_update;
     rank_update.add(item);
     hub.take_rank_update(0, rank_update.take(), now_ns);
   }
-  void answer(const json& answer) { report(tensors::Reply{answer.dump()}); }
+  void answer(const json& answer) { report(capture::Reply{answer.dump()}); }
   std::vector<json> texts(Hub::ClientId client) {
     std::vector<json> all;
     Outgoing message;
@@ -71,7 +71,7 @@ TEST(LiveRequests, WhatTheProgramWillNotAnswerFailsAndTheNextGoes) {
   scene.ask(second, "b");
   EXPECT_EQ(scene.next(), 1);
   EXPECT_EQ(scene.next(), 0) << "one at a time";
-  scene.report(tensors::RequestFailed{"request 1 failed: it was ignored"});
+  scene.report(capture::RequestFailed{"request 1 failed: it was ignored"});
   const std::vector<json> replies = scene.replies(first);
   ASSERT_EQ(replies.size(), 1U);
   EXPECT_EQ(replies[0]["id"], "a");

@@ -1,7 +1,7 @@
 #include "plugin/live/server/service.h"
 
-#include "plugin/tensors/rank_update.h"
-#include "plugin/tensors/step_block.h"
+#include "plugin/capture/rank_update.h"
+#include "plugin/steps/step_block.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -75,9 +75,9 @@ class Reader {
 
 TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsReported) {
   constexpr int kSteps = 100;
-  tensors::RankUpdateWriter names;
+  capture::RankUpdateWriter names;
   for (std::uint64_t key = 1; key <= 3000; ++key) {
-    tensors::TensorName name;
+    capture::TensorName name;
     name.key = key;
     name.name = "tensor" + std::to_string(key);
     names.add(name);
@@ -89,12 +89,12 @@ TEST(LiveService, WhatIsHandedOverJustBeforeTheEndIsReported) {
     ASSERT_TRUE(service.open(LiveSettings(), url).is_ok());
     Reader reader(url);
     for (int step = 0; step < kSteps; ++step) {
-      tensors::StepHeader header;
-      header.slots = tensors::kMinSlots;
+      steps::StepHeader header;
+      header.slots = steps::kMinSlots;
       header.lowest_step = header.highest_step = step;
       header.lowest_layout = header.highest_layout = 0;
-      std::vector<std::byte> block(tensors::bytes_of_block(header.slots));
-      tensors::write_block(header, {}, block);
+      std::vector<std::byte> block(steps::bytes_of_block(header.slots));
+      steps::write_block(header, {}, block);
       ASSERT_TRUE(service.take(LiveKind::kBlock, 0, block));
       if (step % 10 != 0) continue;
       ASSERT_TRUE(service.take(LiveKind::kRankUpdate, 0, rank_update));  // keeps it busy

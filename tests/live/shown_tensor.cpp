@@ -2,9 +2,9 @@
 
 #include "core/lifecycle/tensor_sink.h"
 #include "core/record/hash.h"
+#include "plugin/capture/view.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/tensor_choice.h"
-#include "plugin/tensors/view.h"
 
 #include <functional>
 #include <numeric>
@@ -14,7 +14,7 @@
 namespace megascope::test {
 namespace {
 
-using tensors::CaptureRequestKind;
+using capture::CaptureRequestKind;
 
 TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) {
   TensorView view;
@@ -35,22 +35,22 @@ TensorView view_of(const ShownTensor& tensor, const std::vector<float>& values) 
   return view;
 }
 
-void show(const TensorView& tensor, const tensors::CaptureRequest& capture_request,
-          std::uint64_t key, tensors::RankUpdateWriter& rank_update) {
+void show(const TensorView& tensor, const capture::CaptureRequest& capture_request,
+          std::uint64_t key, capture::RankUpdateWriter& rank_update) {
   std::string problem;
-  const std::optional<TensorView> flat = tensors::flattened(
+  const std::optional<TensorView> flat = capture::flattened(
       tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
       problem);
-  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(
+  const std::optional<capture::Spread> spread = flat ? capture::spread_of(
                                                            *flat, tensors::Layout::of({}, 0, 1),
                                                            problem)
                                                      : std::nullopt;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat,
+  std::optional<capture::ViewPart> part = spread ? capture::make_part(capture_request, *flat,
                                                                       *spread, problem)
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(rank_update.add(
-        tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
+        capture::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
   part->capture_request = capture_request.id;
   part->key = key;
   part->step = tensor.step;
@@ -61,7 +61,7 @@ void show(const TensorView& tensor, const tensors::CaptureRequest& capture_reque
 }  // namespace
 
 std::vector<std::byte> rank_update_of(
-    const ShownTensor& tensor, const std::vector<tensors::CaptureRequest>& capture_requests) {
+    const ShownTensor& tensor, const std::vector<capture::CaptureRequest>& capture_requests) {
   const std::uint64_t count = std::accumulate(tensor.shape.begin(), tensor.shape.end(),
                                               std::uint64_t{1}, std::multiplies<>());
   std::vector<float> values(count);
@@ -69,15 +69,15 @@ std::vector<std::byte> rank_update_of(
   const TensorView view = view_of(tensor, values);
   const std::uint64_t key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
                                               static_cast<std::uint64_t>(tensor.layer)));
-  tensors::RankUpdateWriter rank_update;
-  rank_update.add(tensors::TensorName{.key = key,
+  capture::RankUpdateWriter rank_update;
+  rank_update.add(capture::TensorName{.key = key,
                                       .layer = tensor.layer,
                                       .kind = tensor.kind,
                                       .type = ElementType::kFloat32,
                                       .name = std::string(tensor.name),
                                       .shape = tensor.shape});
-  for (const tensors::CaptureRequest& capture_request : capture_requests) {
-    const bool is_kind = capture_request.tensor_kind == tensors::kAnyKind ||
+  for (const capture::CaptureRequest& capture_request : capture_requests) {
+    const bool is_kind = capture_request.tensor_kind == capture::kAnyKind ||
                          capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.kind);
     const bool is_view = capture_request.kind == CaptureRequestKind::kTile ||
                          capture_request.kind == CaptureRequestKind::kWhole;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/record/point.h"
-#include "plugin/tensors/capture_request.h"
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/capture_request.h"
+#include "plugin/capture/rank_update.h"
 
 #include <cstdint>
 #include <string_view>
@@ -20,6 +20,6 @@ struct ShownTensor {
   std::int64_t step = 0;
 };
 std::vector<std::byte> rank_update_of(const ShownTensor& tensor,
-                                      const std::vector<tensors::CaptureRequest>& capture_requests);
+                                      const std::vector<capture::CaptureRequest>& capture_requests);
 
 }  // namespace megascope::test

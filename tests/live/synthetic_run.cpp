@@ -2,7 +2,7 @@
 
 #include "core/record/hash.h"
 #include "kernels/tiles.h"
-#include "plugin/tensors/live_tail.h"
+#include "plugin/steps/live_tail.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 namespace megascope::test {
 namespace {
 
-using tensors::CaptureRequest;
-using tensors::CaptureRequestKind;
+using capture::CaptureRequest;
+using capture::CaptureRequestKind;
 
 constexpr std::array<std::string_view, 4> kFamilies{"attention/qkv", "mlp/fc1", "mlp/fc2",
                                                     "hidden"};
@@ -26,10 +26,10 @@ constexpr std::uint32_t kMemory = 2;
 
 double noise(std::uint64_t seed) { return static_cast<double>(mix(seed) >> 11) * 0x1p-53 - 0.5; }
 
-bool is_wanted(const CaptureRequest& capture_request, const tensors::TensorName& name) {
+bool is_wanted(const CaptureRequest& capture_request, const capture::TensorName& name) {
   return name.layer >= capture_request.first_layer && name.layer <= capture_request.last_layer &&
          tensors::matches(capture_request.pattern(), name.name) &&
-         (capture_request.tensor_kind == tensors::kAnyKind ||
+         (capture_request.tensor_kind == capture::kAnyKind ||
           capture_request.tensor_kind == static_cast<std::uint8_t>(name.kind));
 }
 
@@ -53,7 +53,7 @@ double SyntheticRun::loss(std::int64_t step) {
          0.1 * noise(static_cast<std::uint64_t>(step));
 }
 
-tensors::RankTimes SyntheticRun::times(std::int64_t step, std::int32_t rank) {
+steps::RankTimes SyntheticRun::times(std::int64_t step, std::int32_t rank) {
   const double slow = rank == 2 && step % 100 >= 60 ? 12.0 : 0.0;  // the others wait for it
   const double compute = 40.0 + slow + 2.0 * noise(static_cast<std::uint64_t>(step * 64 + rank));
   const double step_ms = 58.0 + (step % 100 >= 60 ? 12.0 : 0.0) +
@@ -74,7 +74,7 @@ std::vector<LiveRank> SyntheticRun::ranks() const {
   return ranks;
 }
 
-tensors::TensorName SyntheticRun::name_of(std::size_t family, std::int32_t layer) const {
+capture::TensorName SyntheticRun::name_of(std::size_t family, std::int32_t layer) const {
   return {.key = not_zero(combined(family + 1, static_cast<std::uint64_t>(layer))),
           .layer = layer,
           .kind = TensorKind::kActvOut,
@@ -83,14 +83,14 @@ tensors::TensorName SyntheticRun::name_of(std::size_t family, std::int32_t layer
           .shape = {shape_.tokens, shape_.width}};
 }
 
-tensors::TensorSlot SyntheticRun::statistics(std::size_t family, std::int32_t layer,
-                                             std::int64_t step) const {
-  tensors::TensorSlot slot{.key = name_of(family, layer).key,
-                           .owner = 0,
-                           .parts = 1,
-                           .wanted_parts = 1,
-                           .kind = static_cast<std::uint32_t>(TensorKind::kActvOut),
-                           .statistics = {}};
+steps::TensorSlot SyntheticRun::statistics(std::size_t family, std::int32_t layer,
+                                           std::int64_t step) const {
+  steps::TensorSlot slot{.key = name_of(family, layer).key,
+                         .owner = 0,
+                         .parts = 1,
+                         .wanted_parts = 1,
+                         .kind = static_cast<std::uint32_t>(TensorKind::kActvOut),
+                         .statistics = {}};
   std::vector<float> row(std::min<std::uint64_t>(shape_.width, 64));
   for (std::uint64_t token = 7; token < shape_.tokens; token += 64) {  // a sample stands for all
     for (std::size_t i = 0; i < row.size(); ++i) row[i] = element(step, family, layer, token, i);
@@ -106,10 +106,10 @@ tensors::TensorSlot SyntheticRun::statistics(std::size_t family, std::int32_t la
 std::vector<std::byte> SyntheticRun::block(
     std::int64_t step, std::int64_t begin_ns,
     const std::vector<CaptureRequest>& capture_requests) const {
-  std::vector<tensors::TensorSlot> slots;
+  std::vector<steps::TensorSlot> slots;
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-      const tensors::TensorName name = name_of(family, layer);
+      const capture::TensorName name = name_of(family, layer);
       if (std::ranges::any_of(capture_requests, [&](const CaptureRequest& capture_request) {
             return capture_request.kind == CaptureRequestKind::kStatistics &&
                    is_wanted(capture_request, name);
@@ -117,28 +117,28 @@ std::vector<std::byte> SyntheticRun::block(
         slots.push_back(statistics(family, layer, step));
     }
   }
-  std::ranges::sort(slots, {}, &tensors::TensorSlot::key);
-  tensors::StepHeader header;
-  header.slots = tensors::kFirstSlots;
+  std::ranges::sort(slots, {}, &steps::TensorSlot::key);
+  steps::StepHeader header;
+  header.slots = steps::kFirstSlots;
   header.tail_ranks = static_cast<std::uint32_t>(shape_.ranks);
   header.begin_realtime_ns = begin_ns;
   header.lowest_step = header.highest_step = step;
   header.lowest_next = header.highest_next = step + 1;
   header.lowest_layout = header.highest_layout = 1;
-  std::vector<std::byte> block(tensors::bytes_of_block(header.slots, header.tail_ranks));
-  tensors::write_block(header, slots, block);
-  const std::span<std::byte> tail = tensors::tail_of(std::span(block));
+  std::vector<std::byte> block(steps::bytes_of_block(header.slots, header.tail_ranks));
+  steps::write_block(header, slots, block);
+  const std::span<std::byte> tail = steps::tail_of(std::span(block));
   for (std::int32_t rank = 0; rank < shape_.ranks; ++rank)
-    tensors::set_times(tail, static_cast<std::uint32_t>(rank), times(step, rank));
+    steps::set_times(tail, static_cast<std::uint32_t>(rank), times(step, rank));
   return block;
 }
 
-void SyntheticRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const {
+void SyntheticRun::add_names(capture::RankUpdateWriter& rank_update, std::int32_t rank) const {
   if (rank == 0) {
-    rank_update.add(tensors::CounterName{kLoss, "loss", ""});
-    rank_update.add(tensors::CounterName{kNorm, "gradient norm", ""});
+    rank_update.add(capture::CounterName{kLoss, "loss", ""});
+    rank_update.add(capture::CounterName{kNorm, "gradient norm", ""});
   }
-  rank_update.add(tensors::CounterName{kMemory, "memory", "MiB"});
+  rank_update.add(capture::CounterName{kMemory, "memory", "MiB"});
   for (std::int32_t layer = 0; layer < shape_.layers; ++layer) {
     if (layer * 2 / shape_.layers != rank / shards()) continue;
     for (std::size_t family = 0; family < kFamilies.size(); ++family)
@@ -146,9 +146,9 @@ void SyntheticRun::add_names(tensors::RankUpdateWriter& rank_update, std::int32_
   }
 }
 
-void SyntheticRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
+void SyntheticRun::add_counters(capture::RankUpdateWriter& rank_update, std::int32_t rank,
                                 std::int64_t step) const {
-  tensors::CounterReadings values{
+  capture::CounterReadings values{
       .step = step,
       .ids = {kMemory},
       .values = {2048.0 + 64.0 * rank + static_cast<double>(step % 16)}};
@@ -160,7 +160,7 @@ void SyntheticRun::add_counters(tensors::RankUpdateWriter& rank_update, std::int
   rank_update.add(values);
 }
 
-tensors::ViewPart SyntheticRun::tiles(const CaptureRequest& capture_request, std::size_t family,
+capture::ViewPart SyntheticRun::tiles(const CaptureRequest& capture_request, std::size_t family,
                                       std::int32_t layer, std::int32_t rank,
                                       std::int64_t step) const {
   const bool is_split = family != kHidden;
@@ -172,7 +172,7 @@ tensors::ViewPart SyntheticRun::tiles(const CaptureRequest& capture_request, std
   const std::uint64_t first_tile = begin / grid.width;
   const std::uint64_t tile_count = (end - 1) / grid.width + 1 - first_tile;
   const bool has_states = capture_request.method().reduction == kernels::TileReduction::kStd;
-  tensors::ViewPart part = whole(capture_request, family, layer, rank, step);
+  capture::ViewPart part = whole(capture_request, family, layer, rank, step);
   part.columns = has_states ? 3 : 1;
   part.whole_shape = {shape_.tokens, grid.count()};
   part.shape = {shape_.tokens, tile_count};
@@ -197,7 +197,7 @@ tensors::ViewPart SyntheticRun::tiles(const CaptureRequest& capture_request, std
   return part;
 }
 
-tensors::ViewPart SyntheticRun::whole(const CaptureRequest& capture_request, std::size_t family,
+capture::ViewPart SyntheticRun::whole(const CaptureRequest& capture_request, std::size_t family,
                                       std::int32_t layer, std::int32_t rank,
                                       std::int64_t step) const {
   const bool is_split = family != kHidden;
@@ -205,7 +205,7 @@ tensors::ViewPart SyntheticRun::whole(const CaptureRequest& capture_request, std
   const auto parts = static_cast<std::uint32_t>(is_split ? shards() : 1);
   const std::uint64_t begin = shape_.width * shard / parts;
   const std::uint64_t end = shape_.width * (shard + 1) / parts;
-  tensors::ViewPart part;
+  capture::ViewPart part;
   part.capture_request = capture_request.id;
   part.key = name_of(family, layer).key;
   part.step = step;
@@ -228,7 +228,7 @@ tensors::ViewPart SyntheticRun::whole(const CaptureRequest& capture_request, std
 std::vector<std::byte> SyntheticRun::rank_update(
     std::int32_t rank, std::int64_t step, std::int64_t now_ns,
     const std::vector<CaptureRequest>& capture_requests, bool has_names) const {
-  tensors::RankUpdateWriter rank_update;
+  capture::RankUpdateWriter rank_update;
   if (has_names) add_names(rank_update, rank);
   for (const CaptureRequest& capture_request : capture_requests) {
     if (capture_request.kind == CaptureRequestKind::kCounters) {
@@ -245,13 +245,13 @@ std::vector<std::byte> SyntheticRun::rank_update(
             (family == kHidden && rank % shards() != 0))
           continue;
         if (capture_request.kind == CaptureRequestKind::kWhole &&
-            shape_.tokens * shape_.width > tensors::kMaxWholeElements) {
-          rank_update.add(tensors::Notice{
+            shape_.tokens * shape_.width > capture::kMaxWholeElements) {
+          rank_update.add(capture::Notice{
               capture_request.id,
               std::string(kFamilies[family]) + " has more elements than are shown whole"});
           continue;
         }
-        tensors::ViewPart part = capture_request.kind == CaptureRequestKind::kTile
+        capture::ViewPart part = capture_request.kind == CaptureRequestKind::kTile
                                      ? tiles(capture_request, family, layer, rank, step)
                                      : whole(capture_request, family, layer, rank, step);
         part.realtime_ns = now_ns;

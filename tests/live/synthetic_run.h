@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/lifecycle/live_server.h"
-#include "plugin/tensors/capture_request.h"
-#include "plugin/tensors/rank_update.h"
-#include "plugin/tensors/step_block.h"
+#include "plugin/capture/capture_request.h"
+#include "plugin/capture/rank_update.h"
+#include "plugin/steps/step_block.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,10 +28,10 @@ class SyntheticRun {
   std::vector<LiveRank> ranks() const;
   /// What all ranks say of a step. has_statistics: of the tensors that are wanted, else of none.
   std::vector<std::byte> block(std::int64_t step, std::int64_t begin_ns,
-                               const std::vector<tensors::CaptureRequest>& capture_requests) const;
+                               const std::vector<capture::CaptureRequest>& capture_requests) const;
   /// What a rank writes of a step: names the first time, then what is wanted.
   std::vector<std::byte> rank_update(std::int32_t rank, std::int64_t step, std::int64_t now_ns,
-                                     const std::vector<tensors::CaptureRequest>& capture_requests,
+                                     const std::vector<capture::CaptureRequest>& capture_requests,
                                      bool has_names) const;
 
   /// An element of a tensor of `family` (0: qkv, 1: mlp1, 2: mlp2, 3: hidden); NaN and infinite
@@ -39,19 +39,19 @@ class SyntheticRun {
   static float element(std::int64_t step, std::size_t family, std::int32_t layer,
                        std::uint64_t token, std::uint64_t feature);
   static double loss(std::int64_t step);
-  static tensors::RankTimes times(std::int64_t step, std::int32_t rank);
+  static steps::RankTimes times(std::int64_t step, std::int32_t rank);
 
  private:
   std::int32_t shards() const { return shape_.ranks / 2; }
-  tensors::TensorName name_of(std::size_t family, std::int32_t layer) const;
-  void add_names(tensors::RankUpdateWriter& rank_update, std::int32_t rank) const;
-  void add_counters(tensors::RankUpdateWriter& rank_update, std::int32_t rank,
+  capture::TensorName name_of(std::size_t family, std::int32_t layer) const;
+  void add_names(capture::RankUpdateWriter& rank_update, std::int32_t rank) const;
+  void add_counters(capture::RankUpdateWriter& rank_update, std::int32_t rank,
                     std::int64_t step) const;
-  tensors::ViewPart tiles(const tensors::CaptureRequest& capture_request, std::size_t family,
+  capture::ViewPart tiles(const capture::CaptureRequest& capture_request, std::size_t family,
                           std::int32_t layer, std::int32_t rank, std::int64_t step) const;
-  tensors::ViewPart whole(const tensors::CaptureRequest& capture_request, std::size_t family,
+  capture::ViewPart whole(const capture::CaptureRequest& capture_request, std::size_t family,
                           std::int32_t layer, std::int32_t rank, std::int64_t step) const;
-  tensors::TensorSlot statistics(std::size_t family, std::int32_t layer, std::int64_t step) const;
+  steps::TensorSlot statistics(std::size_t family, std::int32_t layer, std::int64_t step) const;
 
   Shape shape_;
 };

@@ -1,8 +1,8 @@
 #include "synthetic_transformer.h"
 
 #include "core/record/hash.h"
+#include "plugin/capture/view.h"
 #include "plugin/tensors/tensor_choice.h"
-#include "plugin/tensors/view.h"
 
 #include <algorithm>
 #include <array>
@@ -14,8 +14,8 @@
 namespace megascope::test {
 namespace {
 
-using tensors::CaptureRequest;
-using tensors::CaptureRequestKind;
+using capture::CaptureRequest;
+using capture::CaptureRequestKind;
 using Extents = std::vector<std::uint64_t>;
 
 constexpr std::array<std::string_view, 8> kNames{
@@ -96,26 +96,26 @@ Held held(std::size_t family, std::int32_t layer, std::int32_t shard, std::int64
 
 /// As Capture::show().
 void show(const CaptureRequest& capture_request, const TensorView& tensor,
-          const tensors::Layout& layout, tensors::RankUpdateWriter& writer) {
+          const tensors::Layout& layout, capture::RankUpdateWriter& writer) {
   std::string problem;
-  const std::optional<TensorView> flat = tensors::flattened(
+  const std::optional<TensorView> flat = capture::flattened(
       tensor, capture_request.kind == CaptureRequestKind::kTile ? capture_request.keep : 0,
       problem);
-  const std::optional<tensors::Spread> spread = flat ? tensors::spread_of(*flat, layout, problem)
+  const std::optional<capture::Spread> spread = flat ? capture::spread_of(*flat, layout, problem)
                                                      : std::nullopt;
   if (spread && !spread->is_first_copy) return;
-  std::optional<tensors::ViewPart> part = spread ? tensors::make_part(capture_request, *flat,
+  std::optional<capture::ViewPart> part = spread ? capture::make_part(capture_request, *flat,
                                                                       *spread, problem)
                                                  : std::nullopt;
   if (!part)
     return static_cast<void>(
-        writer.add(tensors::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
+        writer.add(capture::Notice{capture_request.id, std::string(tensor.name) + " " + problem}));
   part->capture_request = capture_request.id;
   part->key = not_zero(combined(std::hash<std::string_view>()(tensor.name),
                                 static_cast<std::uint64_t>(tensor.shape.layer)));
   part->step = tensor.step;
   part->realtime_ns = 1;
-  writer.add(tensors::TensorName{.key = part->key,
+  writer.add(capture::TensorName{.key = part->key,
                                  .layer = tensor.shape.layer,
                                  .kind = tensor.shape.kind,
                                  .type = ElementType::kFloat32,
@@ -125,7 +125,7 @@ void show(const CaptureRequest& capture_request, const TensorView& tensor,
 }
 
 bool is_of(const CaptureRequest& capture_request, const TensorView& tensor) {
-  const bool is_kind = capture_request.tensor_kind == tensors::kAnyKind ||
+  const bool is_kind = capture_request.tensor_kind == capture::kAnyKind ||
                        capture_request.tensor_kind == static_cast<std::uint8_t>(tensor.shape.kind);
   const bool is_layer = tensor.shape.layer >= capture_request.first_layer &&
                         tensor.shape.layer <= capture_request.last_layer;
@@ -147,7 +147,7 @@ std::vector<LiveRank> SyntheticTransformer::ranks() {
 
 std::vector<std::byte> SyntheticTransformer::rank_update(
     std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
-    const std::vector<CaptureRequest>& capture_requests, tensors::RankUpdateWriter writer) {
+    const std::vector<CaptureRequest>& capture_requests, capture::RankUpdateWriter writer) {
   const tensors::Layout layout = tensors::Layout::of(
       {{"pp", rank / kShards, kShards}, {"tp", rank % kShards, kShards}}, rank, kRanks);
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {

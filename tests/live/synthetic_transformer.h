@@ -2,8 +2,8 @@
 
 #include "core/lifecycle/live_server.h"
 #include "core/lifecycle/tensor_sink.h"
-#include "plugin/tensors/capture_request.h"
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/capture_request.h"
+#include "plugin/capture/rank_update.h"
 #include "plugin/tensors/shards.h"
 
 #include <cstddef>
@@ -38,8 +38,8 @@ class SyntheticTransformer {
   /// What a rank writes of a step in which it computed so many sequences and tokens.
   static std::vector<std::byte> rank_update(
       std::int32_t rank, std::int64_t step, std::uint64_t sequences, std::uint64_t tokens,
-      const std::vector<tensors::CaptureRequest>& capture_requests,
-      tensors::RankUpdateWriter writer);
+      const std::vector<capture::CaptureRequest>& capture_requests,
+      capture::RankUpdateWriter writer);
 };
 
 }  // namespace megascope::test

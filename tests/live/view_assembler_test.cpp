@@ -10,9 +10,9 @@
 namespace megascope::live {
 namespace {
 
+using capture::ViewPart;
 using kernels::TileMethod;
 using kernels::TileReduction;
-using tensors::ViewPart;
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;

@@ -49,13 +49,13 @@ int number_of(CompatFlag flag, CompatForm form) {
   return form == CompatForm::kTracer ? row.tracer_number : row.megatron_app_number;
 }
 
-std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
-                                                         tensors::CaptureRequest capture_request) {
+std::vector<capture::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         capture::CaptureRequest capture_request) {
   const CompatFlagRow& row = row_of(flag);
   capture_request.tensor_kind = static_cast<std::uint8_t>(row.kind);
-  std::vector<tensors::CaptureRequest> capture_requests;
+  std::vector<capture::CaptureRequest> capture_requests;
   for (const std::string_view pattern : row.patterns) {
-    if (tensors::set_pattern(capture_request, pattern)) capture_requests.push_back(capture_request);
+    if (capture::set_pattern(capture_request, pattern)) capture_requests.push_back(capture_request);
   }
   return capture_requests;
 }

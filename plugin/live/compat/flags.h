@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/capture_request.h"
+#include "plugin/capture/capture_request.h"
 
 #include <array>
 #include <cstddef>
@@ -50,7 +50,7 @@ bool is_ignored(std::string_view name);
 int number_of(CompatFlag flag, CompatForm form);
 
 /// One capture request for each pattern of the flag, based on `capture_request`.
-std::vector<tensors::CaptureRequest> capture_requests_of(CompatFlag flag,
-                                                         tensors::CaptureRequest capture_request);
+std::vector<capture::CaptureRequest> capture_requests_of(CompatFlag flag,
+                                                         capture::CaptureRequest capture_request);
 
 }  // namespace megascope::live

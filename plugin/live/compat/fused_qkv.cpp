@@ -51,14 +51,14 @@ std::optional<FusedQkv> FusedQkv::of(const std::vector<std::uint64_t>& shape, st
                         .width;
     fused.cell_ = std::gcd(fused.cell_, section.width);
   }
-  if (fused.size_ / fused.cell_ <= tensors::kMaxTiles) return fused;
+  if (fused.size_ / fused.cell_ <= capture::kMaxTiles) return fused;
   problem = "a head has " + std::to_string(fused.size_) + " elements; at most " +
-            std::to_string(tensors::kMaxTiles) + " can be distinguished";
+            std::to_string(capture::kMaxTiles) + " can be distinguished";
   return std::nullopt;
 }
 
-tensors::CaptureRequest FusedQkv::capture_request() const {
-  tensors::CaptureRequest capture_request{.kind = tensors::CaptureRequestKind::kTile,
+capture::CaptureRequest FusedQkv::capture_request() const {
+  capture::CaptureRequest capture_request{.kind = capture::CaptureRequestKind::kTile,
                                           .tiles = static_cast<std::uint32_t>(size_ / cell_)};
   set_method(capture_request, of_cells(method_));
   return capture_request;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "kernels/tiles.h"
+#include "plugin/capture/capture_request.h"
 #include "plugin/live/compat/numbers.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ class FusedQkv {
   static std::optional<FusedQkv> of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles,
                                     const kernels::TileMethod& method, std::string& problem);
   /// The capture request for the cells, without a name.
-  tensors::CaptureRequest capture_request() const;
+  capture::CaptureRequest capture_request() const;
   /// Number of values that tiles_of() returns for a view of this shape.
   std::uint64_t numbers_of(const std::vector<std::uint64_t>& shape) const;
   /// view: [sequences, tokens, groups, queries + 2, cells], captured for capture_request(); nullopt

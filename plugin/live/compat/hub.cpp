@@ -136,7 +136,7 @@ bool CompatHub::add_flag(Client& client, const WantedFlag& wanted, std::string& 
   if (ask_ranks(client.seen.back())) return true;
   problem = "The limit of capture requests is reached: " +
             std::to_string(kMaxCompatCaptureRequests) + " for all clients of this port, " +
-            std::to_string(tensors::kMaxCaptureRequests) + " for all clients.";
+            std::to_string(capture::kMaxCaptureRequests) + " for all clients.";
   return false;
 }
 

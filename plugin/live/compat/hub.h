@@ -41,7 +41,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   UnauthenticatedBudget* budget() override { return &budget_; }
 
   void receive_key(const LatestViewCache::Key& key, std::int64_t now_ns) override;
-  void handle(const tensors::Notice& notice) override;
+  void handle(const capture::Notice& notice) override;
   void handle(const Asker& asker, const nlohmann::json& reply) override;
   void receive_end() override { has_ended_ = true; }
   /// Call periodically: reports flags for which no views arrive.

@@ -92,7 +92,7 @@ void CompatHub::skip_update(Client& client) {
     refuse(client, "Updates are skipped: " + budget_text(hub_.settings()) + ".");
 }
 
-void CompatHub::handle(const tensors::Notice& notice) {
+void CompatHub::handle(const capture::Notice& notice) {
   for (auto& [id, client] : clients_) {
     for (Seen& seen : client.seen) {
       if (has(seen.capture_requests, notice.capture_request)) complain(client, seen, notice.text);
@@ -136,7 +136,7 @@ std::vector<std::uint64_t> CompatHub::known_shape(CompatFlag flag) const {
   const CompatFlagRow& row = row_of(flag);
   const TensorCatalog& known = hub_.store().tensors;
   for (std::uint32_t id = 0; id < known.size(); ++id) {
-    const tensors::TensorName& name = known[id].name;
+    const capture::TensorName& name = known[id].name;
     const bool is_like = std::ranges::any_of(row.patterns, [&](std::string_view like) {
       return !like.empty() && tensors::matches(like, name.name);
     });
@@ -149,7 +149,7 @@ std::int32_t CompatHub::layer_count() const {
   std::int32_t layers = 0;
   const TensorCatalog& known = hub_.store().tensors;
   for (std::uint32_t id = 0; id < known.size(); ++id) {
-    const tensors::TensorName& name = known[id].name;
+    const capture::TensorName& name = known[id].name;
     if (known[id].is_named && name.kind == TensorKind::kActvOut)
       layers = std::max(layers, name.layer + 1);
   }

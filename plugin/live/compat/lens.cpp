@@ -6,8 +6,8 @@
 namespace megascope::live {
 namespace {
 
-using tensors::CaptureRequest;
-using tensors::CaptureRequestKind;
+using capture::CaptureRequest;
+using capture::CaptureRequestKind;
 
 /// Leading dimensions that are kept: sequences and tokens.
 constexpr std::uint32_t kKept = 2;
@@ -37,7 +37,7 @@ CaptureRequest CompatLens::capture_request() const {
     capture_request.keep = is_attention ? 0 : kKept;
     set_method(capture_request, wanted_.compressor.method);
   } else {
-    capture_request.tiles = tensors::kMaxTiles;  // one element for each tile
+    capture_request.tiles = capture::kMaxTiles;  // one element for each tile
   }
   return capture_request;
 }
@@ -91,7 +91,7 @@ std::string CompatLens::why_not(const View& view) const {
   if (!problem_.empty()) return problem_;
   if (is_as_it_is && view.tile_width > 1 && !view.full_shape.empty())
     return "its last dimension has " + std::to_string(view.full_shape.back()) +
-           " elements; at most " + std::to_string(tensors::kMaxTiles) +
+           " elements; at most " + std::to_string(capture::kMaxTiles) +
            " can be sent without reduction";
   const std::size_t dimensions = std::min(view.shape.size(), view.full_shape.size());
   if (wanted_.flag == CompatFlag::kScores && dimensions < 3)

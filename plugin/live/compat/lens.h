@@ -25,7 +25,7 @@ class CompatLens {
   CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector);
   CompatFlag flag() const { return wanted_.flag; }
   /// The capture request for the current knowledge of the shape, without a name.
-  tensors::CaptureRequest capture_request() const;
+  capture::CaptureRequest capture_request() const;
   /// Reports the shape of a tensor. Returns true if capture_request() has changed; views captured
   /// for the earlier request must then be ignored.
   bool learn(const std::vector<std::uint64_t>& shape);

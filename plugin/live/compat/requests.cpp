@@ -1,10 +1,10 @@
 #include "plugin/live/compat/requests.h"
 
 #include "core/base/text.h"
+#include "plugin/capture/tile_method.h"
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/generate_request.h"
 #include "plugin/live/protocol/json_fields.h"
-#include "plugin/tensors/tile_method.h"
 
 #include <algorithm>
 #include <array>
@@ -47,9 +47,9 @@ void read_method(Fields& fields, const std::string& where, kernels::TileMethod& 
   std::string problem;
   const bool is_empty = fields["method"].is_string() &&
                         fields["method"].get_ref<const std::string&>().empty();
-  if (!is_empty) fields.text("method", tensors::kMaxMethodBytes, text);
+  if (!is_empty) fields.text("method", capture::kMaxMethodBytes, text);
   if (!fields.problem().empty()) return;
-  const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(text, problem);
+  const std::optional<kernels::TileMethod> parsed = capture::parse_tile_method(text, problem);
   if (parsed)
     method = *parsed;
   else
@@ -74,7 +74,7 @@ Compressor megatron_app_compressor(const Json& configuration, const CompatFlagRo
     return compressor;
   }
   Fields fields(*group);
-  fields.number("pixels", 1, tensors::kMaxTiles, compressor.tiles);
+  fields.number("pixels", 1, capture::kMaxTiles, compressor.tiles);
   read_method(fields, std::string(row.group), compressor.method);
   problem = fields.problem();
   return compressor;
@@ -117,7 +117,7 @@ Compressor tracer_compressor(const Json& configuration, const CompatFlagRow& row
   }
   Fields fields(settings);
   if (compressor.kind == CompressorKind::kTile) {
-    fields.number("tiles", 1, tensors::kMaxTiles, compressor.tiles);
+    fields.number("tiles", 1, capture::kMaxTiles, compressor.tiles);
     read_method(fields, where, compressor.method);
   }
   if (compressor.kind == CompressorKind::kProjection)

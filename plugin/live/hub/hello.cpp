@@ -1,8 +1,8 @@
 #include "plugin/live/hub/hello.h"
 
+#include "plugin/capture/capture_request.h"
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/json_fields.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <nlohmann/json.hpp>
 
@@ -41,16 +41,16 @@ Json bounds_json() {
   return {{"clients", kMaxClients},
           {"panels", kMaxSubscriptions},
           {"names", kMaxNames},
-          {"name_bytes", tensors::kCaptureRequestNameBytes - 1},
-          {"wishes", tensors::kMaxCaptureRequests},
+          {"name_bytes", capture::kCaptureRequestNameBytes - 1},
+          {"wishes", capture::kMaxCaptureRequests},
           {"credits", kMaxCredits},
           {"message_bytes", kMaxMessageBytes},
           {"messages_per_second", kMessagesPerSecond},
           {"frame_bytes", kMaxFrameBytes},
           {"steps", kMaxSteps},
           {"series_bytes", kMaxSeriesBytes},
-          {"tiles", tensors::kMaxTiles},
-          {"whole_elements", tensors::kMaxWholeElements}};
+          {"tiles", capture::kMaxTiles},
+          {"whole_elements", capture::kMaxWholeElements}};
 }
 
 std::string hello_text(const LiveSettings& settings, bool is_running,

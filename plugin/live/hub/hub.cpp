@@ -32,7 +32,7 @@ std::string error_text(const std::string& text, const std::string& subscription)
 Hub::Hub(LiveSettings settings)
     : settings_(std::move(settings)), request_queue_(settings_.is_control_allowed) {
   store_.ranks = static_cast<std::uint32_t>(
-      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(tensors::kMaxLiveRanks)));
+      std::clamp(settings_.world_size, 1, static_cast<std::int32_t>(steps::kMaxLiveRanks)));
 }
 
 std::optional<Hub::ClientId> Hub::connect(std::int64_t now_ns) {
@@ -132,7 +132,7 @@ void Hub::subscribe(Client& client, const Subscribe& request) {
   std::optional<std::vector<std::uint32_t>> capture_requests = store_.capture_requests.add(
       capture_requests_of(request), From::kClient, former_capture_requests);
   if (!capture_requests) {
-    const std::string most = std::to_string(tensors::kMaxCaptureRequests);
+    const std::string most = std::to_string(capture::kMaxCaptureRequests);
     return reply(client, error_text("The limit of " + most +
                                         " capture requests of all clients together is reached.",
                                     request.subscription));

@@ -87,7 +87,7 @@ class Hub final : public ProtocolEndpoint {
   /// Adds capture requests. Returns the ids under which their views are reported to the observer
   /// (Observer), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
   std::optional<std::vector<std::uint32_t>> want(
-      const std::vector<tensors::CaptureRequest>& capture_requests,
+      const std::vector<capture::CaptureRequest>& capture_requests,
       const std::vector<std::uint32_t>& former) {
     return store_.capture_requests.add(capture_requests, From::kUnauthenticated, former);
   }
@@ -111,18 +111,18 @@ class Hub final : public ProtocolEndpoint {
 
  private:
   void add_statistics(const BlockFacts& facts);
-  void alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id);
+  void alert(std::int64_t step, const steps::TensorSlot& slot, std::uint32_t id);
   void alert(std::int64_t step, const KnownCounter& counter);
   void watch(std::int64_t step, std::uint32_t id, double value);
-  void add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
+  void add_part(std::int32_t world_rank, capture::ViewPart&& part, std::int64_t now_ns,
                 std::vector<ViewPointer>& whole);
   void count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, std::uint64_t key);
-  void learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts);
-  void add_interval(std::int32_t world_rank, const tensors::Interval& interval);
-  void add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
+  void learn_rank(std::int32_t world_rank, const capture::RankFacts& facts);
+  void add_interval(std::int32_t world_rank, const capture::Interval& interval);
+  void add_readings(std::int32_t world_rank, const capture::CounterReadings& readings,
                     bool is_past);
   void deliver(std::vector<ViewPointer>& views, std::int64_t now_ns);
-  void notify(const tensors::Notice& notice);
+  void notify(const capture::Notice& notice);
   void report(Client& client, const std::string& subscription, const std::string& text);
   void report_again(Client& client, const std::string& subscription,
                     const std::vector<std::uint32_t>& capture_requests);

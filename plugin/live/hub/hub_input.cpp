@@ -45,7 +45,7 @@ void Hub::take_block(std::span<const std::byte> block) {
 }
 
 void Hub::add_statistics(const BlockFacts& facts) {
-  for (const tensors::TensorSlot& slot : facts.slots) {
+  for (const steps::TensorSlot& slot : facts.slots) {
     const std::optional<std::uint32_t> id = slot.parts == slot.wanted_parts
                                                 ? store_.tensors.id_of(slot.key)
                                                 : std::nullopt;
@@ -64,7 +64,7 @@ void Hub::add_statistics(const BlockFacts& facts) {
   }
 }
 
-void Hub::alert(std::int64_t step, const tensors::TensorSlot& slot, std::uint32_t id) {
+void Hub::alert(std::int64_t step, const steps::TensorSlot& slot, std::uint32_t id) {
   const KnownTensor& tensor = store_.tensors[id];
   const std::string layer = tensor.name.layer == kNoLayer
                                 ? std::string()
@@ -98,9 +98,9 @@ void Hub::announce(std::string text) {
 
 void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
                            std::int64_t now_ns) {
-  tensors::RankUpdateReader reader(rank_update);
+  capture::RankUpdateReader reader(rank_update);
   std::vector<ViewPointer> whole;
-  using Item = tensors::RankUpdateReader::Item;
+  using Item = capture::RankUpdateReader::Item;
   for (Item item = reader.next(); item != Item::kEnd; item = reader.next()) {
     switch (item) {
       case Item::kTensorName:
@@ -148,7 +148,7 @@ void Hub::take_rank_update(std::int32_t world_rank, std::span<const std::byte> r
   deliver(whole, now_ns);
 }
 
-void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
+void Hub::learn_rank(std::int32_t world_rank, const capture::RankFacts& facts) {
   const auto at = std::ranges::lower_bound(settings_.ranks, world_rank, {}, &LiveRank::world_rank);
   const bool is_known = at != settings_.ranks.end() && at->world_rank == world_rank;
   LiveRank& rank = is_known ? *at : *settings_.ranks.insert(at, LiveRank{});
@@ -156,9 +156,9 @@ void Hub::learn_rank(std::int32_t world_rank, const tensors::RankFacts& facts) {
       .world_rank = world_rank, .host = facts.host, .pid = facts.pid, .coordinates = facts.place};
 }
 
-void Hub::add_part(std::int32_t world_rank, tensors::ViewPart&& part, std::int64_t now_ns,
+void Hub::add_part(std::int32_t world_rank, capture::ViewPart&& part, std::int64_t now_ns,
                    std::vector<ViewPointer>& whole) {
-  const tensors::CaptureRequest* const capture_request = store_.capture_requests.find(
+  const capture::CaptureRequest* const capture_request = store_.capture_requests.find(
       part.capture_request);
   if (capture_request == nullptr) return;  // no client requests it any more
   const std::uint64_t cells = std::accumulate(part.whole_shape.begin(), part.whole_shape.end(),
@@ -200,7 +200,7 @@ void Hub::count_fate(ViewAssembler::Fate fate, std::uint32_t capture_request, st
                                "reported different shapes"});
 }
 
-void Hub::add_readings(std::int32_t world_rank, const tensors::CounterReadings& readings,
+void Hub::add_readings(std::int32_t world_rank, const capture::CounterReadings& readings,
                        bool is_past) {
   for (std::size_t i = 0; i < readings.ids.size(); ++i) {
     const std::optional<std::uint32_t> id = store_.counters.id_of(world_rank, readings.ids[i]);
@@ -233,7 +233,7 @@ void Hub::watch(std::int64_t step, std::uint32_t id, double value) {
       dumped({{"type", "alert"}, {"step", step}, {"ranks", {counter.world_rank}}, {"text", text}}));
 }
 
-void Hub::add_interval(std::int32_t world_rank, const tensors::Interval& interval) {
+void Hub::add_interval(std::int32_t world_rank, const capture::Interval& interval) {
   store_.has_intervals = true;
   for (StepEntry& row : intervals_.add(world_rank, store_.ranks, interval)) {
     ++steps_;
@@ -255,7 +255,7 @@ void Hub::deliver(std::vector<ViewPointer>& views, std::int64_t now_ns) {
   }
 }
 
-void Hub::notify(const tensors::Notice& notice) {
+void Hub::notify(const capture::Notice& notice) {
   const std::string text = notice.text.substr(0, kMaxEventText);
   if (notice.capture_request == 0) return announce(dumped({{"type", "notice"}, {"text", text}}));
   if (store_.capture_requests.find(notice.capture_request) == nullptr)

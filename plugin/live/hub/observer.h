@@ -1,8 +1,8 @@
 #pragma once
 
+#include "plugin/capture/rank_update.h"
 #include "plugin/live/hub/request_queue.h"
 #include "plugin/live/views/latest_view_cache.h"
-#include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -21,7 +21,7 @@ class Observer {
   /// A view was put into the latest-view cache.
   virtual void receive_key(const LatestViewCache::Key& key, std::int64_t now_ns) = 0;
   /// An item is not captured; the notice says why.
-  virtual void handle(const tensors::Notice& notice) = 0;
+  virtual void handle(const capture::Notice& notice) = 0;
   /// The application answered the request of the client in `asker`.
   virtual void handle(const Asker& asker, const nlohmann::json& reply) = 0;
   /// The run has ended.

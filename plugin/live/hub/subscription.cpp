@@ -1,8 +1,8 @@
 #include "plugin/live/hub/subscription.h"
 
+#include "plugin/capture/tile_method.h"
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/frames.h"
-#include "plugin/tensors/tile_method.h"
 
 #include <nlohmann/json.hpp>
 
@@ -122,7 +122,7 @@ nlohmann::json view_json(const Subscribe& request, const View& view) {
   if (view.tile_width == 0) return {{"type", "whole"}};
   nlohmann::json json{{"type", "tile"},
                       {"tiles", request.tiles},
-                      {"method", tensors::name_of(request.method)},
+                      {"method", capture::name_of(request.method)},
                       {"tile_width", view.tile_width}};
   if (request.keep != 0) json["keep"] = request.keep;
   return json;
@@ -146,7 +146,7 @@ std::vector<std::byte> Subscription::view_frame(const View& view, const Store& s
                           {"shape", view.shape},
                           {"view", view_json(request_, view)}};
   if (const std::optional<std::uint32_t> id = store.tensors.find(view.key)) {
-    const tensors::TensorName& name = store.tensors[*id].name;
+    const capture::TensorName& name = store.tensors[*id].name;
     metadata["tensor"] = *id;
     metadata["name"] = name.name;
     metadata["kind"] = kTensorKindNames[static_cast<std::size_t>(name.kind)];

@@ -124,7 +124,7 @@ std::optional<std::vector<std::byte>> Subscription::next_steps(const Store& stor
                 {"steps", count},
                 {"ranks", store.ranks},
                 {"columns", kTimeColumns}};
-  if (store.has_intervals) metadata["interval_ms"] = tensors::kIntervalMs;
+  if (store.has_intervals) metadata["interval_ms"] = capture::kIntervalMs;
   std::vector<std::int64_t> steps;
   std::vector<double> begins;
   for (std::uint64_t i = next_entry_; i < next_entry_ + count; ++i) {
@@ -193,7 +193,7 @@ std::optional<std::vector<std::byte>> Subscription::next_calls(const Store& stor
   metadata["ranks"] = calls.ranks().size();
   metadata["cells"] = calls.cells();
   metadata["cell_ranks"] = calls.cell_ranks();
-  metadata["interval_ms"] = tensors::kIntervalMs;
+  metadata["interval_ms"] = capture::kIntervalMs;
   Frame frame(head_of(FrameKind::kCalls, frame_number), text_of(metadata),
               sums.size() * sizeof(double));
   frame.add_array(std::span<const double>(sums));

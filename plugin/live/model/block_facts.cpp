@@ -1,6 +1,6 @@
 #include "plugin/live/model/block_facts.h"
 
-#include "plugin/tensors/live_tail.h"
+#include "plugin/steps/live_tail.h"
 
 #include <limits>
 
@@ -8,11 +8,11 @@ namespace megascope::live {
 namespace {
 
 std::vector<float> times_of_ranks(std::span<const std::byte> block, std::uint32_t ranks) {
-  const std::span<const std::byte> tail = tensors::tail_of(block);
+  const std::span<const std::byte> tail = steps::tail_of(block);
   std::vector<float> times(kTimeColumns.size() * ranks, std::numeric_limits<float>::quiet_NaN());
   if (tail.empty()) return times;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const tensors::RankTimes of_rank = tensors::times_of(tail, rank);
+    const steps::RankTimes of_rank = steps::times_of(tail, rank);
     times[rank] = of_rank.step_ms;
     times[ranks + rank] = of_rank.mpi_ms;
     times[2 * ranks + rank] = of_rank.own_ms;
@@ -21,13 +21,13 @@ std::vector<float> times_of_ranks(std::span<const std::byte> block, std::uint32_
 }
 
 bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
-  const std::span<const std::byte> tail = tensors::tail_of(block);
+  const std::span<const std::byte> tail = steps::tail_of(block);
   bool is_announced = false;
   for (std::uint32_t rank = 0; rank < ranks && !tail.empty(); ++rank) {
-    const tensors::RankTimes of_rank = tensors::times_of(tail, rank);
+    const steps::RankTimes of_rank = steps::times_of(tail, rank);
     if (of_rank.is_announced == 0) continue;
     is_announced = true;
-    if ((of_rank.is_announced & tensors::kIdle) == 0) return false;
+    if ((of_rank.is_announced & steps::kIdle) == 0) return false;
   }
   return is_announced;
 }
@@ -35,11 +35,11 @@ bool is_idle_on_all(std::span<const std::byte> block, std::uint32_t ranks) {
 }  // namespace
 
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks) {
-  if (block.size() < sizeof(tensors::StepHeader)) return std::nullopt;
-  const tensors::StepHeader header = tensors::header_of(block);
-  const bool is_whole = header.slots <= tensors::kMaxSlots && header.used <= header.slots &&
-                        header.tail_ranks <= tensors::kMaxLiveRanks &&
-                        block.size() >= tensors::bytes_of_block(header.slots, header.tail_ranks);
+  if (block.size() < sizeof(steps::StepHeader)) return std::nullopt;
+  const steps::StepHeader header = steps::header_of(block);
+  const bool is_whole = header.slots <= steps::kMaxSlots && header.used <= header.slots &&
+                        header.tail_ranks <= steps::kMaxLiveRanks &&
+                        block.size() >= steps::bytes_of_block(header.slots, header.tail_ranks);
   if (!is_whole || header.lowest_step > header.highest_step) return std::nullopt;
   BlockFacts facts;
   facts.times.step = header.highest_step;
@@ -52,7 +52,7 @@ std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32
                          header.lowest_layout == header.highest_layout;
   facts.dropped = header.dropped + header.dropped_live;
   for (std::uint32_t i = 0; facts.has_statistics && i < header.used; ++i)
-    facts.slots.push_back(tensors::slot_of(block, i));
+    facts.slots.push_back(steps::slot_of(block, i));
   return facts;
 }
 

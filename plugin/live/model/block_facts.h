@@ -1,7 +1,7 @@
 #pragma once
 
 #include "plugin/live/model/history.h"
-#include "plugin/tensors/step_block.h"
+#include "plugin/steps/step_block.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace megascope::live {
 
-/// The contents of a step block (plugin/tensors/step_block.h) as used by the live view.
+/// The contents of a step block (plugin/steps/step_block.h) as used by the live view.
 struct BlockFacts {
   StepEntry times;
   /// False: ranks disagree on the step, so the tensor statistics are ignored.
   bool has_statistics = false;
-  std::vector<tensors::TensorSlot> slots;
+  std::vector<steps::TensorSlot> slots;
   bool is_idle = false;  ///< on all ranks the step was only a poll for requests that found none
   std::uint64_t dropped = 0;  ///< tensors that had no slot in the block
 };

@@ -6,7 +6,7 @@
 namespace megascope::live {
 namespace {
 
-using tensors::CallSum;
+using capture::CallSum;
 
 void add_to(CallSum& sum, const CallSum& more) {
   sum.calls += more.calls;
@@ -38,7 +38,7 @@ void CallTable::begin(std::uint32_t ranks) {
   messages_.assign(bytes_.size(), 0.0);
 }
 
-void CallTable::add(std::int32_t world_rank, std::uint32_t ranks, const tensors::CallSums& sums) {
+void CallTable::add(std::int32_t world_rank, std::uint32_t ranks, const capture::CallSums& sums) {
   if (world_rank < 0 || static_cast<std::uint32_t>(world_rank) >= ranks) return;
   if (sources_.empty()) {
     begin(ranks);
@@ -57,7 +57,7 @@ void CallTable::add(std::int32_t world_rank, std::uint32_t ranks, const tensors:
     add_function(source, rank, std::string(names.substr(0, end)), sum);
     names.remove_prefix(std::min(end + 1, names.size()));
   }
-  for (const tensors::PeerSum& peer : sums.peers) add_peer(source, world_rank, peer);
+  for (const capture::PeerSum& peer : sums.peers) add_peer(source, world_rank, peer);
   ++version_;
 }
 
@@ -85,7 +85,7 @@ void CallTable::add_function(Source& source, Rank& rank, const std::string& name
   rank.mpi_ms += grown.time_ms;
 }
 
-void CallTable::add_peer(Source& source, std::int32_t world_rank, const tensors::PeerSum& sum) {
+void CallTable::add_peer(Source& source, std::int32_t world_rank, const capture::PeerSum& sum) {
   if (sum.world_rank < 0 || static_cast<std::size_t>(sum.world_rank) >= sources_.size()) return;
   auto at = source.peers.find(sum.world_rank);
   if (at == source.peers.end()) {
@@ -94,7 +94,7 @@ void CallTable::add_peer(Source& source, std::int32_t world_rank, const tensors:
       return;
     }
     ++pairs_;
-    at = source.peers.emplace(sum.world_rank, tensors::PeerSum{}).first;
+    at = source.peers.emplace(sum.world_rank, capture::PeerSum{}).first;
   }
   if (sum.bytes < at->second.bytes || sum.messages < at->second.messages) return;
   const std::size_t cell = static_cast<std::size_t>(world_rank) / cell_ranks_ * cells_ +

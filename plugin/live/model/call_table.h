@@ -1,6 +1,6 @@
 #pragma once
 
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/rank_update.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,13 +22,13 @@ class CallTable {
   static constexpr std::size_t kMaxPairs = 1 << 18;
 
   /// Adds a report. ranks: size of the world. Totals that decrease (damaged reports) are ignored.
-  void add(std::int32_t world_rank, std::uint32_t ranks, const tensors::CallSums& sums);
+  void add(std::int32_t world_rank, std::uint32_t ranks, const capture::CallSums& sums);
 
   /// One MPI function, summed over ranks.
   struct Function {
     std::string name;
-    tensors::CallSum total;
-    tensors::CallSum newest;
+    capture::CallSum total;
+    capture::CallSum newest;
   };
   /// Time in MPI of one rank.
   struct Rank {
@@ -52,14 +52,14 @@ class CallTable {
  private:
   struct Source {
     std::int64_t index = 0;
-    std::unordered_map<std::uint32_t, tensors::CallSum> totals;  ///< by function id
-    std::unordered_map<std::uint32_t, tensors::CallSum> newest;  ///< of the rank's latest interval
-    std::unordered_map<std::int32_t, tensors::PeerSum> peers;
+    std::unordered_map<std::uint32_t, capture::CallSum> totals;  ///< by function id
+    std::unordered_map<std::uint32_t, capture::CallSum> newest;  ///< of the rank's latest interval
+    std::unordered_map<std::int32_t, capture::PeerSum> peers;
   };
   void begin(std::uint32_t ranks);
   void add_function(Source& source, Rank& rank, const std::string& name,
-                    const tensors::CallSum& sum);
-  void add_peer(Source& source, std::int32_t world_rank, const tensors::PeerSum& sum);
+                    const capture::CallSum& sum);
+  void add_peer(Source& source, std::int32_t world_rank, const capture::PeerSum& sum);
 
   std::vector<Function> functions_;
   std::map<std::string, std::uint32_t> function_ids_;

@@ -8,8 +8,8 @@
 namespace megascope::live {
 namespace {
 
-using tensors::CaptureRequest;
-using tensors::CaptureRequestKind;
+using capture::CaptureRequest;
+using capture::CaptureRequestKind;
 
 /// Whether two requests are equal except for the id.
 bool asks_the_same(CaptureRequest a, const CaptureRequest& b) {
@@ -39,11 +39,11 @@ std::vector<CaptureRequest> capture_requests_of(const Subscribe& subscribe) {
     capture_request.every = subscribe.every;
     capture_request.tiles = subscribe.tiles;
     capture_request.keep = subscribe.keep;
-    tensors::set_method(capture_request, subscribe.method);
+    capture::set_method(capture_request, subscribe.method);
   }
   std::vector<CaptureRequest> capture_requests;
   for (const std::string& name : subscribe.names) {
-    if (tensors::set_pattern(capture_request, name)) capture_requests.push_back(capture_request);
+    if (capture::set_pattern(capture_request, name)) capture_requests.push_back(capture_request);
   }
   return capture_requests;
 }
@@ -87,7 +87,7 @@ bool CaptureRegistry::is_within_bounds(From from, const std::vector<std::uint32_
                               ? 1
                               : 0;
   }
-  return all <= tensors::kMaxCaptureRequests &&
+  return all <= capture::kMaxCaptureRequests &&
          (from == From::kClient || of_unauthenticated <= kMaxCompatCaptureRequests);
 }
 
@@ -112,7 +112,7 @@ bool CaptureRegistry::take_changed(std::vector<std::byte>& bytes) {
   has_changed_ = false;
   std::vector<CaptureRequest> capture_requests;
   for (const auto& [id, entry] : entries_) capture_requests.push_back(entry.capture_request);
-  bytes = tensors::pack_capture_requests(capture_requests);
+  bytes = capture::pack_capture_requests(capture_requests);
   return true;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "plugin/capture/capture_request.h"
 #include "plugin/live/protocol/requests.h"
-#include "plugin/tensors/capture_request.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace megascope::live {
 
 /// The capture requests that a subscription needs, without ids. None for step times, which are
 /// always sent.
-std::vector<tensors::CaptureRequest> capture_requests_of(const Subscribe& subscribe);
+std::vector<capture::CaptureRequest> capture_requests_of(const Subscribe& subscribe);
 
 /// Origin of a capture request: an authenticated client, or one of the compatibility endpoint,
 /// which is unauthenticated.
@@ -27,24 +27,24 @@ class CaptureRegistry {
   /// would be exceeded; nothing is added. former: ids that the same client will release next, which
   /// do not count.
   std::optional<std::vector<std::uint32_t>> add(
-      const std::vector<tensors::CaptureRequest>& capture_requests, From from,
+      const std::vector<capture::CaptureRequest>& capture_requests, From from,
       const std::vector<std::uint32_t>& former = {});
   /// Releases ids. A request that no client uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
   /// Null: no such request. Valid until the registry changes.
-  const tensors::CaptureRequest* find(std::uint32_t id) const;
+  const capture::CaptureRequest* find(std::uint32_t id) const;
   /// True if the requests changed since the last call; `bytes` then has all of them
   /// (pack_capture_requests()).
   bool take_changed(std::vector<std::byte>& bytes);
 
  private:
   struct Entry {
-    tensors::CaptureRequest capture_request;
+    capture::CaptureRequest capture_request;
     std::uint32_t wanted = 0;                     ///< reference count
     std::uint32_t wanted_by_unauthenticated = 0;  ///< of these, by unauthenticated clients
   };
   std::map<std::uint32_t, Entry>::iterator find_or_enter(
-      const tensors::CaptureRequest& capture_request);
+      const capture::CaptureRequest& capture_request);
   bool is_within_bounds(From from, const std::vector<std::uint32_t>& former) const;
   std::map<std::uint32_t, Entry> entries_;  ///< by id
   std::uint32_t next_id_ = 1;

@@ -34,7 +34,7 @@ std::optional<std::uint32_t> TensorCatalog::id_of(std::uint64_t key) {
   return id;
 }
 
-void TensorCatalog::learn(const tensors::TensorName& name) {
+void TensorCatalog::learn(const capture::TensorName& name) {
   const std::optional<std::uint32_t> id = id_of(name.key);
   if (!id) return;
   KnownTensor& known = tensors_[*id];
@@ -46,7 +46,7 @@ void TensorCatalog::learn(const tensors::TensorName& name) {
 }
 
 nlohmann::json TensorCatalog::json_of(std::uint32_t id) const {
-  const tensors::TensorName& name = tensors_[id].name;
+  const capture::TensorName& name = tensors_[id].name;
   return {{"id", id},
           {"name", name.name},
           {"kind", kTensorKindNames[static_cast<std::size_t>(name.kind)]},
@@ -69,7 +69,7 @@ std::optional<std::uint32_t> CounterCatalog::id_of(std::int32_t world_rank,
   return found == ids_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void CounterCatalog::learn(std::int32_t world_rank, const tensors::CounterName& name) {
+void CounterCatalog::learn(std::int32_t world_rank, const capture::CounterName& name) {
   if (counters_.size() >= kMaxEntries) return;
   const auto [at, is_new] = ids_.try_emplace({world_rank, name.id},
                                              static_cast<std::uint32_t>(counters_.size()));

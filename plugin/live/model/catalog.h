@@ -1,8 +1,8 @@
 #pragma once
 
+#include "plugin/capture/rank_update.h"
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/requests.h"
-#include "plugin/tensors/rank_update.h"
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -18,7 +18,7 @@
 namespace megascope::live {
 
 struct KnownTensor {
-  tensors::TensorName name;
+  capture::TensorName name;
   bool is_named = false;  ///< false: the name has not arrived yet
 };
 
@@ -30,7 +30,7 @@ class TensorCatalog {
   /// The tensor's id; nullopt: not in the catalog.
   std::optional<std::uint32_t> find(std::uint64_t key) const;
   /// Sets the name of a tensor.
-  void learn(const tensors::TensorName& name);
+  void learn(const capture::TensorName& name);
   const KnownTensor& operator[](std::uint32_t id) const { return tensors_[id]; }
   std::size_t size() const { return tensors_.size(); }
   /// Ids in the order in which names arrived, for readers that resume where they stopped.
@@ -60,7 +60,7 @@ class CounterCatalog {
  public:
   /// The counter's id. counter: id on that rank. nullopt: the name has not arrived.
   std::optional<std::uint32_t> id_of(std::int32_t world_rank, std::uint32_t counter) const;
-  void learn(std::int32_t world_rank, const tensors::CounterName& name);
+  void learn(std::int32_t world_rank, const capture::CounterName& name);
   /// Sets the value. is_past: a value from before the first subscription, in step order. Returns
   /// true if the value has just become non-finite.
   bool set(std::uint32_t id, double value, bool is_past);

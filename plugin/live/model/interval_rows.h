@@ -1,7 +1,7 @@
 #pragma once
 
+#include "plugin/capture/rank_update.h"
 #include "plugin/live/model/history.h"
-#include "plugin/tensors/rank_update.h"
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ class IntervalRows {
   /// Adds one rank's interval. Returns the rows completed by it: every rank has reported, or the
   /// row is no longer waited for.
   std::vector<StepEntry> add(std::int32_t world_rank, std::uint32_t ranks,
-                             const tensors::Interval& interval);
+                             const capture::Interval& interval);
 
  private:
   /// A row that is being filled.
@@ -26,7 +26,7 @@ class IntervalRows {
     std::uint32_t said = 0;  ///< ranks that have reported
   };
   void put(std::int32_t world_rank, std::uint32_t ranks, std::int64_t index,
-           const tensors::Interval& share);
+           const capture::Interval& share);
 
   std::map<std::int64_t, Row> open_;  ///< by Interval::index
   std::optional<std::int64_t> first_index_;

@@ -1,10 +1,10 @@
 #include "plugin/live/protocol/requests.h"
 
+#include "plugin/capture/capture_request.h"
+#include "plugin/capture/tile_method.h"
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/generate_request.h"
 #include "plugin/live/protocol/json_fields.h"
-#include "plugin/tensors/capture_request.h"
-#include "plugin/tensors/tile_method.h"
 
 #include <nlohmann/json.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMaxName = tensors::kCaptureRequestNameBytes - 1;
+constexpr std::size_t kMaxName = capture::kCaptureRequestNameBytes - 1;
 constexpr std::int64_t kInt32Min = std::numeric_limits<std::int32_t>::min();
 constexpr std::int64_t kInt32Max = std::numeric_limits<std::int32_t>::max();
 
@@ -75,12 +75,12 @@ void read_view(Fields& fields, Subscribe& to) {
   to.is_whole = type == "whole";
   if (!to.is_whole && type != "tile") view.fail("type", "`tile` or `whole`");
   if (!to.is_whole) {
-    view.number("tiles", 1, tensors::kMaxTiles, to.tiles);
+    view.number("tiles", 1, capture::kMaxTiles, to.tiles);
     view.number("keep", 0, kMaxTensorDimensions, to.keep);
     std::string method = "mean";
-    if (view.has("method")) view.text("method", tensors::kMaxMethodBytes, method);
+    if (view.has("method")) view.text("method", capture::kMaxMethodBytes, method);
     std::string problem;
-    const std::optional<kernels::TileMethod> parsed = tensors::parse_tile_method(method, problem);
+    const std::optional<kernels::TileMethod> parsed = capture::parse_tile_method(method, problem);
     if (!parsed)
       view.fail("`method` is not valid: " + problem + ".");
     else

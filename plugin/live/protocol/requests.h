@@ -33,7 +33,7 @@ struct Subscribe {
   std::uint32_t every = 1;
   bool is_whole = false;  ///< the view is not tiled
   std::uint32_t tiles = 96;
-  std::uint32_t keep = 0;  ///< tensors::CaptureRequest::keep
+  std::uint32_t keep = 0;  ///< capture::CaptureRequest::keep
   kernels::TileMethod method;
   bool is_half = true;  ///< encoding f16
 };

@@ -71,7 +71,7 @@ void merge_cells(const TileMethod& method, std::uint64_t width, std::uint32_t co
   }
 }
 
-void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch,
+void cover_cells(const kernels::TileGrid& grid, const capture::PartStretch& stretch,
                  std::span<std::uint64_t> covered) {
   for (std::uint64_t tile = stretch.whole_start; tile < stretch.whole_start + stretch.count;
        ++tile) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/tiles.h"
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/rank_update.h"
 
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ void merge_cells(const kernels::TileMethod& method, std::uint64_t width, std::ui
 
 /// Adds the number of elements in a stretch of tiles to `covered`, which has one count for each
 /// tile of a row.
-void cover_cells(const kernels::TileGrid& grid, const tensors::PartStretch& stretch,
+void cover_cells(const kernels::TileGrid& grid, const capture::PartStretch& stretch,
                  std::span<std::uint64_t> covered);
 
 /// Sets cells with missing elements to NaN. cells: one float each. covered: empty if no element can

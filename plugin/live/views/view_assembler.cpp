@@ -21,7 +21,7 @@ std::uint64_t product(const std::vector<std::uint64_t>& shape, std::size_t first
 
 }  // namespace
 
-ViewAssembler::Open ViewAssembler::opened(const tensors::ViewPart& part,
+ViewAssembler::Open ViewAssembler::opened(const capture::ViewPart& part,
                                           const kernels::TileMethod& method, std::int64_t now_ns) {
   Open open;
   open.method = method;
@@ -52,20 +52,20 @@ ViewAssembler::Open ViewAssembler::opened(const tensors::ViewPart& part,
 }
 
 /// Whether the part's shape is consistent with the view's other parts.
-bool ViewAssembler::fits(const Open& open, const tensors::ViewPart& part) {
+bool ViewAssembler::fits(const Open& open, const capture::ViewPart& part) {
   return open.view.shape == part.whole_shape && open.split_dimension == part.split_dimension &&
          open.columns == part.columns && open.view.tile_width == part.tile_width &&
          open.tile_extent == part.tile_extent;
 }
 
-void ViewAssembler::put(Open& open, const tensors::ViewPart& part) {
+void ViewAssembler::put(Open& open, const capture::ViewPart& part) {
   const auto split = static_cast<std::size_t>(part.split_dimension);
   const std::size_t inner = product(part.shape, split + 1, part.shape.size()) * part.columns;
   const std::size_t rows = product(part.shape, 0, split);
   const std::size_t from_row = part.shape[split] * inner;
   const std::size_t to_row = part.whole_shape[split] * inner;
   const bool may_share = !open.covered.empty();
-  for (const tensors::PartStretch& stretch : part.stretches) {
+  for (const capture::PartStretch& stretch : part.stretches) {
     const float* from = part.elements.data() + stretch.start * inner;
     float* to = open.view.values.data() + stretch.whole_start * inner;
     const std::span filled(open.is_filled.data() + stretch.whole_start, stretch.count);
@@ -114,7 +114,7 @@ bool ViewAssembler::is_patient(std::int64_t since_ns, std::uint64_t since_block,
          (waited_ns <= kMaxTimeoutNs && blocks_ - since_block < kTimeoutBlocks);
 }
 
-ViewAssembler::Fate ViewAssembler::judge(const Key& key, const tensors::ViewPart& part,
+ViewAssembler::Fate ViewAssembler::judge(const Key& key, const capture::ViewPart& part,
                                          std::int64_t now_ns) {
   const auto known = past_.find(key);
   if (known == past_.end()) {
@@ -135,7 +135,7 @@ ViewAssembler::Fate ViewAssembler::judge(const Key& key, const tensors::ViewPart
 }
 
 /// A part of a higher replica is ignored as long as parts of the lowest one may still arrive.
-ViewAssembler::Fate ViewAssembler::judge_copy(Past& past, const tensors::ViewPart& part,
+ViewAssembler::Fate ViewAssembler::judge_copy(Past& past, const capture::ViewPart& part,
                                               std::int64_t now_ns) const {
   constexpr std::uint64_t kMaxPassed = 4;
   if (part.step > std::max(past.passed_step, past.last_step)) ++past.passed_steps;
@@ -150,7 +150,7 @@ void ViewAssembler::drop(std::map<Key, Steps>::iterator at) {
   open_.erase(at);
 }
 
-ViewAssembler::Fate ViewAssembler::add(std::int32_t world_rank, tensors::ViewPart&& part,
+ViewAssembler::Fate ViewAssembler::add(std::int32_t world_rank, capture::ViewPart&& part,
                                        const kernels::TileMethod& method, std::int64_t now_ns,
                                        std::vector<ViewPointer>& whole) {
   const Key key{part.capture_request, part.key, part.micro_batch, part.replica};

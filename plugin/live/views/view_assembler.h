@@ -1,7 +1,7 @@
 #pragma once
 
 #include "kernels/tiles.h"
-#include "plugin/tensors/rank_update.h"
+#include "plugin/capture/rank_update.h"
 
 #include <cstdint>
 #include <map>
@@ -62,7 +62,7 @@ class ViewAssembler {
 
   /// Adds a part. part: validated by RankUpdateReader. method: of its capture request, if it is
   /// tiled. now_ns: since the epoch. whole: receives the views completed or given up by this call.
-  Fate add(std::int32_t world_rank, tensors::ViewPart&& part, const kernels::TileMethod& method,
+  Fate add(std::int32_t world_rank, capture::ViewPart&& part, const kernels::TileMethod& method,
            std::int64_t now_ns, std::vector<ViewPointer>& whole);
   /// Call for each step block; counts towards kTimeoutBlocks.
   void receive_block() { ++blocks_; }
@@ -104,16 +104,16 @@ class ViewAssembler {
   };
   using Steps = std::map<std::int64_t, Open>;
 
-  static Open opened(const tensors::ViewPart& part, const kernels::TileMethod& method,
+  static Open opened(const capture::ViewPart& part, const kernels::TileMethod& method,
                      std::int64_t now_ns);
-  static bool fits(const Open& open, const tensors::ViewPart& part);
-  static void put(Open& open, const tensors::ViewPart& part);
+  static bool fits(const Open& open, const capture::ViewPart& part);
+  static void put(Open& open, const capture::ViewPart& part);
   static ViewPointer finished(Open&& open, std::int64_t now_ns);
   void close(const Key& key, Steps& steps, Steps::iterator at, std::int64_t now_ns,
              std::vector<ViewPointer>& whole);
   bool is_patient(std::int64_t since_ns, std::uint64_t since_block, std::int64_t now_ns) const;
-  Fate judge(const Key& key, const tensors::ViewPart& part, std::int64_t now_ns);
-  Fate judge_copy(Past& past, const tensors::ViewPart& part, std::int64_t now_ns) const;
+  Fate judge(const Key& key, const capture::ViewPart& part, std::int64_t now_ns);
+  Fate judge_copy(Past& past, const capture::ViewPart& part, std::int64_t now_ns) const;
   void drop(std::map<Key, Steps>::iterator at);
   void make_space(std::int64_t now_ns, std::vector<ViewPointer>& whole);
 

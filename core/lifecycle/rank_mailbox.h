@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace megascope {
+
+/// Messages from every rank to rank 0 (rank updates), independent of step boundaries. The mailbox
+/// has the contents (plugin/steps); StepMail (mpi_layer/own_communication/step_mail.h) transports
+/// them, one at a time from each rank. One thread at a time. Nothing throws.
+class RankMailbox {
+ public:
+  virtual ~RankMailbox() = default;
+  static constexpr std::size_t kMaxRankUpdateBytes = std::size_t{8} << 20;
+
+  /// A progress tick: called from time to time inside MPI calls and hooks. Returns the time until
+  /// the next tick, in ns.
+  virtual std::uint64_t progress_tick() noexcept = 0;
+  /// Returns this rank's next rank update, at a boundary or tick, after the previous one was sent:
+  /// at most kMaxRankUpdateBytes; empty: none.
+  virtual std::vector<std::byte> take_rank_update() noexcept = 0;
+  /// On rank 0: delivers a rank update of any rank, including rank 0. Updates of one rank arrive in
+  /// the order in which it sent them.
+  virtual void receive(std::int32_t world_rank,
+                       std::span<const std::byte> rank_update) noexcept = 0;
+  /// As receive(); may take the bytes without a copy. `rank_update` is unspecified afterwards.
+  virtual void receive_whole(std::int32_t world_rank,
+                             std::vector<std::byte>&& rank_update) noexcept {
+    receive(world_rank, rank_update);
+  }
+};
+
+}  // namespace megascope

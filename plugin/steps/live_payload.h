@@ -1,0 +1,82 @@
+#pragma once
+
+#include "core/lifecycle/live_server.h"
+#include "core/lifecycle/rank_mailbox.h"
+#include "plugin/capture/capture.h"
+#include "plugin/steps/capture_suspension.h"
+#include "plugin/steps/live_mailbox.h"
+#include "plugin/steps/request_commit.h"
+#include "plugin/steps/step_block.h"
+#include "plugin/steps/step_times.h"
+#include "plugin/tensors/own_layout.h"
+#include "plugin/tensors/shown_tensors.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace megascope::steps {
+
+/// The live view's part of the step exchange: the tail of blocks (live_tail.h) and its effects. Its
+/// mailbox has the messages that are independent of steps. Only on the thread that begins steps.
+class LivePayload {
+ public:
+  /// All must outlive this object.
+  LivePayload(capture::Capture& capture, tensors::ShownTensors& shown, StepTimes& times)
+      : capture_(capture),
+        shown_(shown),
+        times_(times),
+        requests_(capture),
+        suspension_(capture),
+        mailbox_(capture, times, requests_, suspension_) {}
+
+  /// As StepExchange::serve().
+  void serve(LiveServer* server) noexcept;
+  /// As CaptureSuspension::suspend_after().
+  void suspend_after(std::uint64_t ns) noexcept { suspension_.suspend_after(ns); }
+  RankMailbox& mailbox() noexcept { return mailbox_; }
+  /// Starts recording counter values, and sets the number of rows of the tail. Throws
+  /// std::bad_alloc.
+  void open(std::int32_t world_size);
+  std::uint32_t tail_ranks() const noexcept { return tail_ranks_; }
+
+  /// A step begins: call read_counters() before, resume() after the times of it are known.
+  void read_counters() noexcept { capture_.read_counters(); }
+  void resume() noexcept { suspension_.resume(times_.begin_ns, times_.step_ns); }
+  /// The parallel groups have changed. Throws std::bad_alloc.
+  void set_layout(const tensors::OwnLayout& layout);
+  /// Queues for rank 0 the name that belongs to the key of the tensor's statistics. Throws
+  /// std::bad_alloc.
+  void name(tensors::ShownTensors::Tensor& tensor, const tensors::OwnLayout& layout);
+  /// RequestCommit::received_number() and has_acknowledged().
+  std::uint64_t received_request() const noexcept { return requests_.received_number(); }
+  bool has_acknowledged() const noexcept { return requests_.has_acknowledged(); }
+  /// Fills the tail of this rank's block. word: the control word of the next block. Throws
+  /// std::bad_alloc.
+  void put_tail(std::span<std::byte> block, std::uint32_t world_rank, ControlWord& word);
+  /// As put_tail(), for a block of StepReduction::fill_absent().
+  void put_absent_tail(std::span<std::byte> block) const noexcept;
+  /// On rank 0: passes a merged block to the server.
+  void deliver(std::span<const std::byte> merged) noexcept;
+  /// A merged block takes effect. word: its control word. Throws std::bad_alloc.
+  void apply(std::span<const std::byte> merged, const ControlWord& word, std::uint32_t world_rank);
+  /// This rank leaves the exchange. Throws std::bad_alloc.
+  void stop(const char* reason, std::uint32_t world_rank);
+
+ private:
+  void report_again(const ControlWord& word);
+
+  capture::Capture& capture_;
+  tensors::ShownTensors& shown_;
+  StepTimes& times_;
+  RequestCommit requests_;
+  CaptureSuspension suspension_;
+  LiveMailbox mailbox_;
+  std::uint32_t tail_ranks_ = 0;
+  std::uint64_t lost_number_ = 0;            ///< last ControlWord::lost_number applied
+  LiveServer* server_ = nullptr;             ///< only on rank 0
+  std::vector<std::byte> capture_requests_;  ///< on rank 0: of the server's clients
+};
+
+}  // namespace megascope::steps
