@@ -20,7 +20,7 @@ class RankUpdateSegments {
   static constexpr std::size_t kMax = ControlPort::kMaxRankUpdateBytes / kBytes;
   static constexpr int kTagOfRest = 0;  ///< the tag of the first message is the number of messages
 
-  /// Starts sending `letter`, which is not empty, to rank 0. `letter` must stay valid until all
+  /// Starts sending `rank_update`, which is not empty, to rank 0. It must stay valid until all
   /// messages are sent. Returns false if MPI failed.
   bool send(std::span<const std::byte> rank_update, MPI_Comm comm) noexcept;
   /// Starts receiving the rank update whose first message was matched. into: space_for() bytes,
