@@ -48,7 +48,8 @@ void enter_slow_path(RegionId region) noexcept;
   thread->open[thread->depth++] = region;
   put_plainly(*thread, region);
 }
-/// As enter(), with at most kMaxNumbers attributes; further ones are ignored.
+/// The calling thread enters a region with attributes. At most kMaxNumbers of them are recorded;
+/// further ones are ignored.
 inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 

@@ -11,9 +11,10 @@ class RequestSink {
   virtual ~RequestSink() = default;
   /// The application polls for requests for the first time. Any thread. Must not throw.
   virtual void polls() noexcept = 0;
-  /// The step that just ended consisted only of a poll that found no request. As polls().
+  /// The step that just ended consisted only of a poll that found no request. Any thread. Must not
+  /// throw.
   virtual void ended_idle_step() noexcept {}
-  /// The application's answer, as JSON text. As polls().
+  /// The application answers a request. text: JSON. Any thread. Must not throw.
   virtual void reply(std::string_view text) noexcept = 0;
 };
 

@@ -136,8 +136,8 @@ class Profile {
 
   /// A call that has returned, without facts of its own: the add_…() functions below have the fact
   /// as arguments. Each counts the same as add() with a Call that has this fact, and is faster,
-  /// because no Call is created. If the region is not an MPI function, only its time is added, to
-  /// the annotated regions.
+  /// because no Call is created. A call whose region is not an MPI function is added to the
+  /// annotated regions instead.
   struct PlainCall {
     RegionId region = kNoRegion;
     CommId comm = kNoComm;

@@ -80,7 +80,8 @@ class ChunkStore {
   /// a chunk and a complete or partial copy uses the one with more records, so a kill at any moment
   /// loses nothing.
   Offset append_copy(const ChunkHeader* chunk, Status& status);
-  /// As append_copy(), over an older copy of the same size, which is lost.
+  /// Writes the content of a chunk over an older copy of the same size, which is lost. offset:
+  /// result of append_copy() for that copy.
   Status overwrite(const ChunkHeader* chunk, Offset offset);
   /// Marks a released chunk or a copy as empty.
   Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);

@@ -189,7 +189,7 @@ RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int
 
 /// Appends a fact to the call being recorded.
 void stage(MpiThread& thread, const Fact& fact) noexcept;
-/// As stage(), for a fact with kind and request only. Consecutive requests take one word.
+/// Appends a fact that has only a kind and a request. Consecutive requests take one word.
 [[gnu::always_inline]] inline void stage_short(MpiThread& thread, FactKind kind,
                                                RequestId request) noexcept {
   const std::uint32_t end = thread.staged_words;

@@ -46,8 +46,8 @@ class RequestTable {
   /// Returns the operation of `key` when horizon() was taken; with the shared handle, the thread's
   /// first one, else the first. nullptr: unknown. An entry stays valid until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
-  /// As find(), and removes the entry from the table unless it is persistent. The caller gives it
-  /// back after use.
+  /// Returns what find() returns, and removes the entry from the table unless it is persistent. The
+  /// caller calls give_back() after use.
   RequestEntry* take(std::uint64_t key, Serial horizon, LocationId location) noexcept;
   void give_back(RequestEntry* entry) noexcept;
   void erase(RequestEntry* entry) noexcept;
