@@ -64,7 +64,7 @@ class StepExchange final : public ControlPort {
   void sleep_after(std::uint64_t ns) noexcept { sleep_after_ns_ = ns; }
 
   /// Adds this process's part of a tensor. is_counted: whether the result is recorded as counters
-  /// of the trace. Without memory, the part is counted as refused.
+  /// of the trace. If memory runs out, the part is ignored and counted as refused (hooks::refuse).
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
            bool is_counted) noexcept;
   /// Adds time spent on tensors inside the application's calls. Any thread.
