@@ -17,10 +17,10 @@ double ratio(double time_ns, double other_ns);
 /// replay. Durations of a replay:
 /// - as recorded;
 /// - typical: the mean or median duration of the operation's type (usual_time.h);
-/// - without slowness: as recorded, but not slower than typical where a rank's operations of a type
-///   are slow in a step or in the whole run (usual_time.h);
-/// - a mixture, in which only the operations of a subject, or only all others, are without
-///   slowness. A subject is a rank, a group of ranks, a type of operation or a root cause.
+/// - without slowness: as recorded, but shortened where a rank's operations of a type are on
+///   average slower than typical, in a step or in the whole run (usual_time.h);
+/// - a mixture: one of these for the operations of a subject, and another for all others. A subject
+///   is a rank, a group of ranks, a type of operation or a root cause.
 /// One thread.
 class Readings {
  public:
