@@ -25,8 +25,9 @@ class CallDecoder {
   /// held.
   bool next(Call& call);
   bool flush(Call& call);
-  /// Adds each call of the chunk to a profile: as next() and Profile::add(), but faster, because
-  /// most calls are never decoded into a Call. Returns the number of calls.
+  /// Adds each remaining call of the chunk to a profile. The result is that of next() and
+  /// Profile::add() for each; it is faster, because most calls are never decoded into a Call.
+  /// Returns the number of calls.
   std::uint64_t add_all_to(Profile& profile);
 
   /// Returns word 0 of the last call of depth 0 as stored in the trace. Equal to the mark of a

@@ -26,7 +26,8 @@ namespace megascope::perfetto {
 /// arrows as members).
 class ProcessTrace {
  public:
-  /// All arguments must outlive this object. annotations: null: only recorded data is shown.
+  /// All arguments must outlive this object. annotations: findings and wait states that the
+  /// analysis determined, to be shown in addition; nullptr: only recorded data is shown.
   ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
                const Annotations* annotations = nullptr);
 
