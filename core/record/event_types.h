@@ -239,6 +239,8 @@ class OnFile : public Event {
   using Event::Event;
   constexpr FileId file() const { return file_of(*fact_); }
   constexpr CommId comm() const { return fact_->comm; }
+  /// Returns the request of a nonblocking transfer, or the number that set_number() gave.
+  constexpr RequestId request() const { return fact_->request; }
 };
 
 /// A read or write, or what happens to a nonblocking one.
@@ -274,7 +276,6 @@ class FileTransfer : public OnFile {
   constexpr bool is_start() const { return starts_transfer(fact_->kind); }
   /// kBlocking and kCompleted: transferred() is known.
   constexpr bool has_ended() const { return ends_transfer(fact_->kind); }
-  constexpr RequestId request() const { return fact_->request; }
   constexpr FileAccess access() const { return access_of(*fact_); }
   constexpr std::uint64_t transferred() const { return megascope::transferred(*fact_); }
 };
