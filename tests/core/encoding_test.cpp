@@ -1,6 +1,6 @@
 #include "core/record/encoding.h"
 
-#include "core/trace/decoder.h"
+#include "core/record/call_decoder.h"
 #include "tests/core/sample_trace.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
+#include "core/record/call_decoder.h"
 #include "core/record/profile.h"
-#include "core/trace/decoder.h"
 
 #include <gmock/gmock.h>
 
