@@ -60,10 +60,10 @@ TEST(ReportFiles, AFileIsNotThePeerOfAnUnfinishedCall) {
   process.definitions.locations.resize(1);
   const Fact on_file{.kind = FactKind::kFileCollective, .comm = 0, .request = 3, .peer = 7};
   const Fact receive{.kind = FactKind::kRecv, .comm = 0, .peer = 2, .tag = 1};
-  process.locations = {{{.call = {.enter_ns = 10, .leave_ns = 20, .is_pending = true},
+  process.locations = {{{.call = {.enter_ns = 10, .leave_ns = 20, .is_pending = true, .facts = {}},
                          .facts = {},
                          .posted = {on_file}},
-                        {.call = {.enter_ns = 12, .leave_ns = 20, .is_pending = true},
+                        {.call = {.enter_ns = 12, .leave_ns = 20, .is_pending = true, .facts = {}},
                          .facts = {},
                          .posted = {receive}}}};
   MemorySource run(1);
