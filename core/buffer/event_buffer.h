@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/record/call_decoder.h"
 #include "core/record/profile.h"
 #include "core/trace/chunk_store.h"
-#include "core/trace/decoder.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
 
@@ -132,7 +132,7 @@ class EventBuffer {
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;
-  trace::CallDecoder fold_decoder_;
+  encoding::CallDecoder fold_decoder_;
   trace::HookDecoder hook_decoder_;
 };
 

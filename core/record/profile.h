@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/call.h"
 #include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
+#include "core/record/event_view.h"
 #include "core/record/file_sums.h"
 #include "core/record/point.h"
 #include "core/record/region_sums.h"
@@ -273,7 +273,7 @@ class Profile {
   };
 
   void note(const Fact& fact, RegionId region, CallShape& shape);
-  void note_file(const Fact& fact, CallShape& shape);
+  void note_file(events::OnFile event, CallShape& shape);
   void find_peer(KnownPeer& known);
   void learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const;
   std::int32_t world_rank_of(CommId comm, std::int32_t peer) const;
