@@ -1,9 +1,9 @@
 // What a recorded call costs again when its chunk is full: decoding it and adding it to the
 // profile.
 
+#include "core/record/call_decoder.h"
 #include "core/record/encoding.h"
 #include "core/record/profile.h"
-#include "core/trace/decoder.h"
 
 #include <benchmark/benchmark.h>
 
@@ -91,7 +91,7 @@ void fold(benchmark::State& state, const std::vector<Word>& words) {
   comm.id = 1;
   comm.members = {{.first = 0, .stride = 1, .count = 4}};
   profile.define(comm);
-  trace::CallDecoder decoder;
+  encoding::CallDecoder decoder;
   std::uint64_t calls = 0;
   for (auto _ : state) {
     decoder.begin_chunk(words, 0);

@@ -2,7 +2,6 @@
 
 #include "analysis/advice/collective_kinds.h"
 #include "analysis/common/collective_shape.h"
-#include "core/record/file_fact.h"
 
 #include <algorithm>
 #include <string_view>
@@ -67,10 +66,8 @@ Row& RankGather::row_slow_path(std::uint64_t key, Pattern pattern, RegionId regi
 
 std::uint32_t RankGather::site_of(const Call& call) const {
   if (!has_sites_) return kNoIndex;
-  for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kCallSite) return fact.request - 1;
-  }
-  return kNoIndex;
+  const auto site = events::find<events::CallSite>(call.facts);
+  return site ? site->site() : kNoIndex;
 }
 
 /// Returns the state of a partner; nullptr if there are too many partners.
@@ -133,88 +130,99 @@ void RankGather::add_poll(Thread& thread, const Call& call) {
   polls.time_ns += span_ns + (follows ? gap_ns : 0);
 }
 
-void RankGather::add_facts(Event& event, const Call& call) {
+/// Returns the time of each of the call's receives.
+std::uint64_t RankGather::time_of_receive(const Event& event, const Call& call) {
   std::uint64_t completions = 0;
   bool has_sent = false;
   for (const Fact& fact : call.facts) {
-    completions += fact.kind == FactKind::kRecvComplete || fact.kind == FactKind::kRecv ? 1 : 0;
-    has_sent = has_sent || fact.kind == FactKind::kSend;
+    completions += events::is_any<events::Receive>(fact) ? 1 : 0;
+    const auto send = events::as<events::Send>(fact);
+    has_sent = has_sent || (send && send->is_blocking());
   }
-  // The time of a call that does both, as MPI_Sendrecv, is the send's. Dividing is expensive.
-  const std::uint64_t each_ns = has_sent          ? 0
-                                : completions > 1 ? event.time_ns() / completions
-                                                  : event.time_ns();
-  for (const Fact& fact : call.facts) {
-    switch (fact.kind) {
-      case FactKind::kSend:
-      case FactKind::kSendRequest:
-        add_sent(event, fact);
-        break;
-      case FactKind::kRecv:
-      case FactKind::kRecvComplete:
-        add_received(event, fact, each_ns);
-        break;
-      case FactKind::kRecvRequest:
-      case FactKind::kSendComplete:
-        break;
-      case FactKind::kCollective:
-      case FactKind::kCollectiveRequest:
-        note_collective(event, call, fact);
-        continue;
-      case FactKind::kFileRead:
-      case FactKind::kFileWrite:
-      case FactKind::kFileReadRequest:
-      case FactKind::kFileWriteRequest:
-      case FactKind::kFileReadComplete:
-      case FactKind::kFileWriteComplete:
-        add_file(event, fact);
-        [[fallthrough]];
-      default:
-        if (is_file_fact(fact.kind) || is_rma(fact.kind) || fact.kind == FactKind::kFileCollective)
-          event.group = Group::kOther;
-        continue;
-    }
-    const bool is_blocking = fact.kind == FactKind::kSend ||
-                             (fact.kind == FactKind::kRecv && fact.request == kNoRequest);
-    if (event.group == Group::kNone) event.group = Group::kMessage;
-    if (event.message_count++ == 0) {
-      event.comm = fact.comm;
-      event.is_blocking = is_blocking;
-      event.is_send = fact.kind == FactKind::kSend;
-      event.peer = fact.peer;
-      event.bytes = fact.bytes;
-    }
-  }
-  if (event.message_count == 0) return;
-  if (event.comm >= comms_.size()) return;
+  if (has_sent) return 0;  // the time of a call that does both, as MPI_Sendrecv, is the send's
+  return completions > 1 ? event.time_ns() / completions : event.time_ns();
+}
+
+void RankGather::add_facts(Event& event, const Call& call) {
+  const std::uint64_t each_ns = time_of_receive(event, call);
+  const auto note_other = [&event](auto) { event.group = Group::kOther; };
+  const events::Handler handler{
+      [&](events::Send send) {
+        add_sent(event, send);
+        note_message(event, send, send.is_blocking(), send.is_blocking());
+      },
+      [&](events::Receive receive) {
+        add_received(event, receive, each_ns);
+        note_message(event, receive, receive.is_blocking() && receive.request() == kNoRequest,
+                     false);
+      },
+      [&](events::PostedReceive receive) { note_message(event, receive, false, false); },
+      [&](events::Completion completion) {
+        using Way = events::Completion::Way;
+        if (completion.way() == Way::kSent) note_request(event);
+        if (completion.way() == Way::kOneSided) note_other(completion);
+      },
+      [&](events::Collective collective) { note_collective(event, call, collective); },
+      [&](events::FileTransfer transfer) {
+        if (transfer.is_start() || transfer.has_ended()) add_file(event, transfer);
+        note_other(transfer);
+      },
+      events::on<events::RmaOperation, events::RmaSync, events::WindowUse, events::FileUse,
+                 events::FileCollective>(note_other),
+      events::Ignores<events::MatchedProbe, events::FoundMessage, events::RequestUse,
+                      events::CollectiveCompletion, events::CommChange, events::Error,
+                      events::LocalBytes, events::CallSite, events::Value, events::Left>()};
+  for (const Fact& fact : call.facts) events::visit(fact, handler);
+  if (event.message_count == 0 || event.comm >= comms_.size()) return;
   ++comms_[event.comm].call_count;
   comms_[event.comm].call_time_ns += event.time_ns();
 }
 
-void RankGather::add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact,
+void RankGather::note_message(Event& event, events::Message message, bool is_blocking,
+                              bool is_send) {
+  if (event.group == Group::kNone) event.group = Group::kMessage;
+  if (event.message_count++ != 0) return;
+  event.comm = message.comm();
+  event.is_blocking = is_blocking;
+  event.is_send = is_send;
+  event.peer = message.peer();
+  event.bytes = message.bytes();
+}
+
+/// Notes a message of which only the request is known.
+void RankGather::note_request(Event& event) {
+  if (event.group == Group::kNone) event.group = Group::kMessage;
+  if (event.message_count++ != 0) return;
+  event.comm = kNoComm;
+  event.is_blocking = event.is_send = false;
+  event.peer = kNoPeer;
+  event.bytes = 0;
+}
+
+void RankGather::add_to_run(Run& run, Pattern pattern, const Event& event, events::Message message,
                             std::uint64_t time_ns) {
-  if (fact.bytes > kSmallMessageBytes) {
+  if (message.bytes() > kSmallMessageBytes) {
     run = {};
     return;
   }
   if (++run.length == 1) return;  // before the first one ranks may have waited for something else
   run.time_ns += time_ns;
   if (run.length < kSmallMessageRun) return;
-  Row& small = row(pattern, event.region, fact.comm, event.site);
+  Row& small = row(pattern, event.region, message.comm(), event.site);
   const std::uint64_t count = run.length == kSmallMessageRun ? kSmallMessageRun : 1;
   small.count += count;
-  small.bytes += count * fact.bytes;
+  small.bytes += count * message.bytes();
   small.time_ns += std::exchange(run.time_ns, 0);
 }
 
-void RankGather::add_sent(const Event& event, const Fact& fact) {
-  if (fact.comm >= comms_.size() || fact.peer < 0) return;
-  Peer* peer = peer_of(fact.comm, fact.peer);
+void RankGather::add_sent(const Event& event, events::Send send) {
+  if (send.comm() >= comms_.size() || send.peer() < 0) return;
+  Peer* peer = peer_of(send.comm(), send.peer());
   if (peer == nullptr) return;
   peer->received = {};
-  add_to_run(peer->sent, Pattern::kSmallSends, event, fact, event.time_ns());
-  CommState& comm = comms_[fact.comm];
-  if (comm.size < kMinAllToAllSize || fact.peer == comm.my_rank) return;
+  add_to_run(peer->sent, Pattern::kSmallSends, event, send, event.time_ns());
+  CommState& comm = comms_[send.comm()];
+  if (comm.size < kMinAllToAllSize || send.peer() == comm.my_rank) return;
   ++comm.round_messages;
   ++comm.rounds.sent_count;
   if (peer->round != comm.round) {
@@ -233,31 +241,32 @@ void RankGather::add_sent(const Event& event, const Fact& fact) {
   ++comm.round;
 }
 
-void RankGather::add_received(const Event& event, const Fact& fact, std::uint64_t time_ns) {
-  if (fact.comm >= comms_.size() || fact.peer < 0) return;
-  Peer* peer = peer_of(fact.comm, fact.peer);
+void RankGather::add_received(const Event& event, events::Receive receive, std::uint64_t time_ns) {
+  if (receive.comm() >= comms_.size() || receive.peer() < 0) return;
+  Peer* peer = peer_of(receive.comm(), receive.peer());
   if (peer == nullptr) return;
   peer->sent = {};
-  add_to_run(peer->received, Pattern::kSmallReceives, event, fact, time_ns);
+  add_to_run(peer->received, Pattern::kSmallReceives, event, receive, time_ns);
 }
 
-void RankGather::note_collective(Event& event, const Call& call, const Fact& fact) {
-  if (fact.comm >= comms_.size()) return;
+void RankGather::note_collective(Event& event, const Call& call, events::Collective collective) {
+  if (collective.comm() >= comms_.size()) return;
   const Region& region = regions_[call.region];
-  const CommState& comm = comms_[fact.comm];
+  const CommState& comm = comms_[collective.comm()];
   ++epoch_;
   event.group = region.op == CollectiveOp::kCreateHandle ||
                         region.op == CollectiveOp::kDestroyHandle
                     ? Group::kOther
                     : Group::kCollective;
   event.op = region.op;
-  event.comm = fact.comm;
-  event.peer = fact.peer;
-  event.is_root = fact.peer >= 0 && fact.peer == comm.my_rank;
-  event.is_blocking = fact.kind == FactKind::kCollective;
+  event.comm = collective.comm();
+  event.peer = collective.root();
+  event.is_root = collective.root() >= 0 && collective.root() == comm.my_rank;
+  event.is_blocking = collective.is_blocking();
   const std::uint64_t reported_bytes = event.is_root && region.op == CollectiveOp::kBcast
-                                           ? fact.bytes
-                                           : std::max(fact.bytes, fact.bytes_received);
+                                           ? collective.bytes_sent()
+                                           : std::max(collective.bytes_sent(),
+                                                      collective.bytes_received());
   const bool counts_all = counts_all_members(region.op) ||
                           (event.is_root && region.op != CollectiveOp::kNone);
   event.bytes = counts_all && comm.size > 1 ? reported_bytes / static_cast<std::uint64_t>(comm.size)
@@ -266,13 +275,13 @@ void RankGather::note_collective(Event& event, const Call& call, const Fact& fac
                   event.bytes <= kTinyCollectiveBytes;
 }
 
-void RankGather::add_file(const Event& event, const Fact& fact) {
-  if (access_of(fact).is_collective) return;
-  Row& transfers = row(Pattern::kFileTransfer, event.region, fact.comm, event.site);
+void RankGather::add_file(const Event& event, events::FileTransfer transfer) {
+  if (transfer.access().is_collective) return;
+  Row& transfers = row(Pattern::kFileTransfer, event.region, transfer.comm(), event.site);
   transfers.time_ns += event.time_ns();
-  if (!ends_transfer(fact.kind)) return;
+  if (!transfer.has_ended()) return;
   ++transfers.count;
-  transfers.bytes += transferred(fact);
+  transfers.bytes += transfer.transferred();
 }
 
 /// Patterns of several calls.

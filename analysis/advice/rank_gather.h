@@ -2,7 +2,7 @@
 
 #include "analysis/advice/facts.h"
 #include "analysis/match/match_tables.h"
-#include "core/record/call.h"
+#include "core/record/event_view.h"
 #include "core/record/id_map.h"
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
@@ -106,12 +106,15 @@ class RankGather {
   Peer* peer_of(CommId comm, std::int32_t peer);
   void add_poll(Thread& thread, const Call& call);
   void add_facts(Event& event, const Call& call);
-  void add_sent(const Event& event, const Fact& fact);
-  void add_received(const Event& event, const Fact& fact, std::uint64_t time_ns);
-  void add_to_run(Run& run, Pattern pattern, const Event& event, const Fact& fact,
+  void add_sent(const Event& event, events::Send send);
+  void add_received(const Event& event, events::Receive receive, std::uint64_t time_ns);
+  void add_to_run(Run& run, Pattern pattern, const Event& event, events::Message message,
                   std::uint64_t time_ns);
-  void note_collective(Event& event, const Call& call, const Fact& fact);
-  void add_file(const Event& event, const Fact& fact);
+  static std::uint64_t time_of_receive(const Event& event, const Call& call);
+  static void note_message(Event& event, events::Message message, bool is_blocking, bool is_send);
+  static void note_request(Event& event);
+  void note_collective(Event& event, const Call& call, events::Collective collective);
+  void add_file(const Event& event, events::FileTransfer transfer);
   void end_call(Thread& thread, const Event& last, const Event& event);
   void add_collective(Thread& thread, const Event& last, const Event& event);
   void add_bcast(Thread& thread, const Event& last, const Event& event);

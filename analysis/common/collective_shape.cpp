@@ -38,17 +38,18 @@ bool is_all_to_all(CollectiveOp op) {
          op == CollectiveOp::kAllreduce || op == CollectiveOp::kReduceScatterBlock;
 }
 
-std::uint64_t bytes_of(CollectiveOp op, const Fact& fact, bool is_root, std::int64_t size) {
+std::uint64_t bytes_of(CollectiveOp op, events::Collective collective, bool is_root,
+                       std::int64_t size) {
   switch (op) {
     case CollectiveOp::kBcast:
-      return fact.bytes_received;
+      return collective.bytes_received();
     case CollectiveOp::kScatter:
-      return one_block(is_root, fact.bytes_received, fact.bytes, size);
+      return one_block(is_root, collective.bytes_received(), collective.bytes_sent(), size);
     case CollectiveOp::kGather:
     case CollectiveOp::kReduce:
-      return one_block(is_root, fact.bytes, fact.bytes_received, size);
+      return one_block(is_root, collective.bytes_sent(), collective.bytes_received(), size);
     default:
-      return is_all_to_all(op) ? fact.bytes_received : CollectiveShape::kNotCompared;
+      return is_all_to_all(op) ? collective.bytes_received() : CollectiveShape::kNotCompared;
   }
 }
 
@@ -69,15 +70,13 @@ FunctionTable::FunctionTable(const ProcessDefinitions& process) {
 }
 
 CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm,
-                         const Fact& fact) {
+                         events::Maybe<events::Collective> collective) {
   CollectiveShape shape{.function = function.name};
-  const bool is_reported = fact.kind == FactKind::kCollective ||
-                           fact.kind == FactKind::kCollectiveRequest;
-  if (comm.kind == CommKind::kInter || !is_reported) return shape;
-  shape.root = fact.peer;
+  if (comm.kind == CommKind::kInter || !collective) return shape;
+  shape.root = collective->root();
   const std::int64_t size = rank_count(comm.members);
   if (!function.is_neighbourhood && size > 1) {
-    shape.bytes = bytes_of(function.op, fact, fact.peer == comm.my_rank, size);
+    shape.bytes = bytes_of(function.op, *collective, shape.root == comm.my_rank, size);
     if (is_all_to_all(function.op)) shape.block_count = size;
   }
   return shape;

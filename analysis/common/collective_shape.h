@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/call.h"
 #include "core/record/definitions.h"
+#include "core/record/event_view.h"
 
 #include <cstdint>
 #include <string>
@@ -58,12 +58,12 @@ class FunctionTable {
 /// root, and equal bytes except for a possible MPI_IN_PLACE.
 bool do_match(const CollectiveShape& a, const CollectiveShape& b);
 
-/// Returns the shape of the collective that `fact` records. Collectives on windows and files have
-/// the function only. `bytes` is kNotCompared where MPI does not require equal sizes or the record
-/// does not contain them: v and w variants, neighbourhood collectives, scans, MPI_Reduce_scatter
-/// and intercommunicators.
+/// Returns the shape of a collective. collective: none for collectives on windows and files, which
+/// have the function only. `bytes` is kNotCompared where MPI does not require equal sizes or the
+/// record does not contain them: v and w variants, neighbourhood collectives, scans,
+/// MPI_Reduce_scatter and intercommunicators.
 CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefinition& comm,
-                         const Fact& fact);
+                         events::Maybe<events::Collective> collective);
 
 /// Hash of a collective, equal for equal shapes with the same sequence number. `block_count` is not
 /// part of it.

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "core/record/call.h"
 #include "core/record/definitions.h"
-#include "core/record/file_fact.h"
+#include "core/record/event_view.h"
 
 #include <cstdint>
 #include <span>
@@ -42,6 +41,7 @@ struct CollectiveStep {
   Slot slot = kNoSlot;
   std::uint32_t sequence = 0;  ///< number of the collective among those of the slot, from 0
   const Fact* fact = nullptr;  ///< the fact that records it; valid as long as the facts of the call
+  events::Maybe<events::Collective> collective = {};  ///< none: a call on a window or file
 };
 
 /// Calls visit(CollectiveStep) for each collective that the facts of one call begin. Creation and
@@ -51,33 +51,47 @@ template <class Visit>
 void for_each_collective(const ProcessDefinitions& process, std::span<const Fact> facts,
                          Visit&& visit) {
   FileId file = kNoFile;
-  for (const Fact& fact : facts) {
-    CollectiveStep step{.sequence = fact.sequence, .fact = &fact};
-    switch (fact.kind) {
-      case FactKind::kCollective:
-      case FactKind::kCollectiveRequest:
-      case FactKind::kWinCreated:
-      case FactKind::kFileOpened:
-        step.slot = slot_of_comm(process, fact.comm);
-        break;
-      case FactKind::kFence:
-      case FactKind::kWinFreed:
-        step.slot = slot_of_window(process, window_of(fact));
-        break;
-      case FactKind::kFileCollective:
-        if (fact.comm != kNoComm &&
-            fact.peer == kNoPeer) {  // an MPI_File_open that failed or has not returned
-          step.slot = slot_of_comm(process, fact.comm);
-        } else {
-          step.slot = slot_of_file(process, fact.peer != kNoPeer ? file_of(fact) : file);
-          step.sequence = fact.request;
+  const auto give = [&](Slot slot, std::uint32_t sequence, const Fact& fact,
+                        events::Maybe<events::Collective> collective = {}) {
+    if (slot != kNoSlot) visit(CollectiveStep{slot, sequence, &fact, collective});
+  };
+  const events::Handler handler{
+      [&](events::Collective collective) {
+        give(slot_of_comm(process, collective.comm()), collective.sequence(), collective.fact(),
+             collective);
+      },
+      [&](events::WindowUse use) {
+        switch (use.use()) {
+          case events::WindowUse::Use::kCreated:
+            return give(slot_of_comm(process, use.comm()), use.sequence(), use.fact());
+          case events::WindowUse::Use::kFreed:
+            return give(slot_of_window(process, use.window()), use.sequence(), use.fact());
+          case events::WindowUse::Use::kOther:
+            return;
         }
-        break;
-      default:
-        if (is_file_fact(fact.kind)) file = file_of(fact);
-    }
-    if (step.slot != kNoSlot) visit(step);
-  }
+      },
+      [&](events::RmaSync sync) {
+        if (sync.sync() == events::RmaSync::Sync::kFence)
+          give(slot_of_window(process, sync.window()), sync.sequence(), sync.fact());
+      },
+      [&](events::FileUse use) {
+        if (use.use() == events::FileUse::Use::kOpened)
+          return give(slot_of_comm(process, use.comm()), use.sequence(), use.fact());
+        file = use.file();
+      },
+      [&](events::FileTransfer transfer) { file = transfer.file(); },
+      [&](events::FileCollective call) {
+        if (call.comm() != kNoComm && !call.has_file())  // MPI_File_open failed or has not returned
+          return give(slot_of_comm(process, call.comm()), call.sequence(), call.fact());
+        give(slot_of_file(process, call.has_file() ? call.file() : file), call.number(),
+             call.fact());
+      },
+      events::Ignores<events::Send, events::PostedReceive, events::Receive, events::MatchedProbe,
+                      events::FoundMessage, events::Completion, events::RequestUse,
+                      events::CollectiveCompletion, events::CommChange, events::RmaOperation,
+                      events::Error, events::LocalBytes, events::CallSite, events::Value,
+                      events::Left>()};
+  for (const Fact& fact : facts) events::visit(fact, handler);
 }
 
 /// Returns the communicator whose members are the members of the slot; nullptr if it is unknown.

@@ -63,8 +63,8 @@ struct RankCpu {
 std::vector<RankCpu> cpu_times(const RecordSource& source,
                                const std::vector<detect::StepTimes>& steps, unsigned jobs);
 
-/// As cpu_times(), without calls and steps: all of a rank's time is in whole.outside, and
-/// measured_share is 0. Reads points only.
+/// Computes only the sums of all ranks, without reading calls and steps: all of a rank's time is in
+/// whole.outside, and measured_share is 0. Result by index in world_ranks(). Reads points only.
 std::vector<RankCpu> cpu_sums(const RecordSource& source);
 
 }  // namespace megascope::cpu

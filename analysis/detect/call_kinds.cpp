@@ -11,16 +11,8 @@ constexpr double
 constexpr double kMaxGap = 1.6;
 constexpr std::size_t kLongestOrder = 1U << 16U;
 
-std::uint64_t key_of(RegionId region, const Fact& fact) {
-  if (is_completion(fact)) return ~std::uint64_t{region};
-  std::uint64_t key = region;
-  for (const std::uint64_t part :
-       {static_cast<std::uint64_t>(fact.kind), static_cast<std::uint64_t>(fact.comm),
-        static_cast<std::uint64_t>(fact.peer), static_cast<std::uint64_t>(fact.tag), fact.bytes}) {
-    key = (key ^ part) * 0x9E3779B97F4A7C15U;
-    key ^= key >> 29;
-  }
-  return key;
+std::uint64_t hash_of(RegionId region, const EventKey& key) {
+  return key.is_message_completion() ? ~std::uint64_t{region} : key.hash(region);
 }
 
 void count(std::uint64_t index, CallKind& kind) {
@@ -48,10 +40,10 @@ void CallKinds::add(const Call& call) {
   if (index != 0 && call.enter_ns > last_leave_ns_) work_ns_ += call.enter_ns - last_leave_ns_;
   last_leave_ns_ = std::max(last_leave_ns_, call.leave_ns);
   if (call.facts.empty()) return;
-  const Fact& fact = call.facts.front();
-  const auto [found, is_new] = indices_.emplace(key_of(call.region, fact),
+  const EventKey key(call.facts.front());
+  const auto [found, is_new] = indices_.emplace(hash_of(call.region, key),
                                                 static_cast<std::uint32_t>(kinds_.size()));
-  if (is_new) kinds_.push_back({.region = call.region, .fact = fact});
+  if (is_new) kinds_.push_back({.region = call.region, .key = key});
   count(index, kinds_[found->second]);
   if (noted_++ < kLongestOrder) order_.push_back({found->second, work_ns_});
   work_ns_ = 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/record/event_key.h"
 #include "core/record/source.h"
 
 #include <cstddef>
@@ -9,18 +10,13 @@
 
 namespace megascope::detect {
 
-/// Returns whether the call completes a request. Requests complete in any order, so such calls are
-/// distinguished only by their function.
-inline bool is_completion(const Fact& fact) {
-  return fact.kind == FactKind::kSendComplete || fact.kind == FactKind::kRecvComplete;
-}
-
 /// One kind of call, and where it occurs in a rank's sequence of calls. Calls are of one kind if
-/// function, communicator, peer, tag and size are equal; completions, if the function is. Positions
-/// count all calls given to CallKinds::add().
+/// function, communicator, peer, tag and size are equal. Completions of messages are of one kind if
+/// the function is, because requests complete in any order. Positions count all calls given to
+/// CallKinds::add().
 struct CallKind {
   RegionId region = kNoRegion;
-  Fact fact;                            ///< the first one of the first such call
+  EventKey key;                         ///< of the first fact of the first such call
   std::uint64_t count = 0;              ///< occurrences
   std::uint64_t first = 0;              ///< position of the first occurrence
   std::uint64_t last = 0;               ///< position of the last occurrence

@@ -21,15 +21,18 @@ struct InnerLoop {
 
 inline constexpr std::size_t kNoKind = SIZE_MAX;
 
-/// Finds the longest sequence of calls that a rank repeats inside its outer loop. Calls that occur
-/// less than every second iteration are ignored. Conditions:
-/// - at least 8 iterations, and at least twice as many as calls of the kind `outer` (kNoKind: there
-///   is no outer loop);
-/// - 85 % of all calls are in iterations that equal the next one;
-/// - the work in iterations with an outer call is at most twice that in the others. Gradient
-///   buckets and the micro-batches of a pipeline fail this: they are parts of a step.
-/// Of loops of equal length, takes the one that ends closest before an outer call.
-/// Cost: O(64 × 16 × calls.order().size()) at most.
+/// Finds the longest sequence of calls that a rank repeats inside its outer loop. is_found() of the
+/// result is false if no sequence meets all conditions:
+/// - It has at least 8 iterations, and at least twice as many as there are calls of the kind
+///   `outer`. kNoKind: there is no outer loop, and only the 8 iterations are required.
+/// - 85 % of all calls are in iterations that equal the next one. Kinds of calls that occur in
+///   fewer than half of the iterations are ignored in the comparison.
+/// - The time between calls (work) in iterations with an outer call is at most twice that in the
+///   others, by the medians. Gradient buckets and the micro-batches of a pipeline fail this
+///   condition: they are parts of a step.
+/// Of loops with the same number of iterations, takes the one that ends closest before an outer
+/// call.
+/// Cost: at most 64 × 16 passes over calls.order().
 InnerLoop find_inner_loop(const CallKinds& calls, std::size_t outer);
 
 }  // namespace megascope::detect

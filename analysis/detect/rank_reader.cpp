@@ -143,48 +143,55 @@ void RankReader::note_kind(const Call& call) {
 }
 
 void RankReader::add_facts(const Call& call) {
-  for (const Fact& fact : call.facts) {
-    switch (fact.kind) {
-      case FactKind::kCollective:
-      case FactKind::kCollectiveRequest:
-        if (fact.comm < result_.comm_use.size()) ++result_.comm_use[fact.comm];
-        break;
-      case FactKind::kRecvRequest:
-        if (fact.request != kNoRequest) posted_[fact.request] = call.enter_ns;
-        if (is_first_message_) result_.first_source = world_ranks_.of(fact.comm, fact.peer);
+  const events::Handler handler{
+      [&](events::Collective collective) {
+        if (collective.comm() < result_.comm_use.size()) ++result_.comm_use[collective.comm()];
+      },
+      [&](events::PostedReceive receive) {
+        if (receive.request() != kNoRequest) posted_[receive.request()] = call.enter_ns;
+        if (is_first_message_)
+          result_.first_source = world_ranks_.of(receive.comm(), receive.peer());
         is_first_message_ = false;
-        break;
-      case FactKind::kSend:
-      case FactKind::kSendRequest:
-      case FactKind::kRecv:
-      case FactKind::kRecvComplete:
-        add_message(call, fact);
-        break;
-      default:
-        break;
-    }
-  }
+      },
+      [&](events::Send send) { add_send(call, send); },
+      [&](events::Receive receive) { add_receive(call, receive); },
+      events::Ignores<events::MatchedProbe, events::FoundMessage, events::Completion,
+                      events::RequestUse, events::CollectiveCompletion, events::CommChange,
+                      events::RmaOperation, events::RmaSync, events::WindowUse,
+                      events::FileTransfer, events::FileUse, events::FileCollective, events::Error,
+                      events::LocalBytes, events::CallSite, events::Value, events::Left>()};
+  for (const Fact& fact : call.facts) events::visit(fact, handler);
   transfers_.end_call(call.facts.size());
 }
 
-void RankReader::add_message(const Call& call, const Fact& fact) {
-  const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
-  const std::int32_t peer = world_ranks_.of(fact.comm, fact.peer);
-  if (is_first_message_) result_.first_source = is_send ? kNoPeer : peer;
-  is_first_message_ = false;
+void RankReader::add_send(const Call& call, events::Send send) {
+  if (is_first_message_) result_.first_source = kNoPeer;
+  const std::int32_t other = index_of_partner(send);
+  if (other < 0) return;
+  transfers_.sent({name_of_comm_[send.comm()], index_, static_cast<std::size_t>(other), send.tag(),
+                   send.bytes()},
+                  call.enter_ns);
+}
+
+void RankReader::add_receive(const Call& call, events::Receive receive) {
+  if (is_first_message_) result_.first_source = world_ranks_.of(receive.comm(), receive.peer());
   std::uint64_t posted_ns = call.enter_ns;
-  if (fact.kind == FactKind::kRecvComplete) (void)posted_.take(fact.request, posted_ns);
-  if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size() ||
-      index_of_[static_cast<std::size_t>(peer)] < 0)
-    return;
-  result_.has_messages = true;
-  const auto other = static_cast<std::size_t>(index_of_[static_cast<std::size_t>(peer)]);
-  const Envelope envelope{name_of_comm_[fact.comm], is_send ? index_ : other,
-                          is_send ? other : index_, fact.tag, fact.bytes};
-  if (is_send)
-    transfers_.sent(envelope, call.enter_ns);
-  else
-    transfers_.received(envelope, posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+  if (!receive.is_blocking()) (void)posted_.take(receive.request(), posted_ns);
+  const std::int32_t other = index_of_partner(receive);
+  if (other < 0) return;
+  transfers_.received({name_of_comm_[receive.comm()], static_cast<std::size_t>(other), index_,
+                       receive.tag(), receive.bytes()},
+                      posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+}
+
+/// Notes a message. Returns the index of the other end's rank; negative if it has none.
+std::int32_t RankReader::index_of_partner(events::Message message) {
+  is_first_message_ = false;
+  const std::int32_t peer = world_ranks_.of(message.comm(), message.peer());
+  if (peer < 0 || static_cast<std::size_t>(peer) >= index_of_.size()) return kNoPeer;
+  const std::int32_t index = index_of_[static_cast<std::size_t>(peer)];
+  if (index >= 0) result_.has_messages = true;
+  return index;
 }
 
 void RankReader::end_step(std::uint64_t end_ns) {

@@ -3,6 +3,7 @@
 #include "analysis/detect/reduction.h"
 #include "analysis/detect/step_finder.h"
 #include "analysis/detect/transfers.h"
+#include "core/record/event_view.h"
 #include "core/record/id_map.h"
 #include "core/record/world_ranks.h"
 
@@ -41,7 +42,9 @@ class RankReader {
   void add_gap(std::uint64_t gap_ns);
   bool read_step();
   void add_facts(const Call& call);
-  void add_message(const Call& call, const Fact& fact);
+  void add_send(const Call& call, events::Send send);
+  void add_receive(const Call& call, events::Receive receive);
+  std::int32_t index_of_partner(events::Message message);
   void note_kind(const Call& call);
   void end_step(std::uint64_t end_ns);
 

@@ -16,8 +16,10 @@ struct ReplicaVariation {
   bool is_there = false;     ///< its ranks vary together: variation > max(0.01, 3 × noise)
 };
 
-/// Returns the variation of each replica. Empty if there are fewer than two replicas or steps, or
-/// if a replica has a single rank, whose variation cannot be distinguished from noise.
+/// Returns how much the work of each replica varies from step to step, in the order of
+/// peers.replicas. A replica is the set of ranks that hold one copy of the model. Returns an empty
+/// vector if there are fewer than two replicas, fewer than two steps, or a replica with a single
+/// rank: its variation cannot be distinguished from noise.
 std::vector<ReplicaVariation> replica_variations(const WorkSeries& work, const Peers& peers);
 
 /// Returns one finding of all ranks of all replicas if more than half of at least three replicas

@@ -43,7 +43,7 @@ std::int64_t size_of(const ProcessDefinitions& process, CommId id) {
 std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallKind>& kinds,
                       std::uint64_t least) {
   const auto is_step = [&](const CallKind& kind) {
-    return !is_completion(kind.fact) && kind.count >= least && kind.is_regular();
+    return !kind.key.is_message_completion() && kind.count >= least && kind.is_regular();
   };
   std::uint64_t rarest = UINT64_MAX;
   for (const CallKind& kind : kinds) {
@@ -54,9 +54,9 @@ std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallK
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const CallKind& kind = kinds[i];
     if (!is_step(kind) || kind.count > rarest + 1) continue;
-    const bool is_collective = kind.fact.kind == FactKind::kCollective;
-    const std::tuple rank(is_collective, is_collective ? size_of(process, kind.fact.comm) : 0,
-                          kind.fact.bytes, kind.last);
+    const bool is_collective = kind.key.is_blocking_collective();
+    const std::tuple rank(is_collective, is_collective ? size_of(process, kind.key.comm()) : 0,
+                          kind.key.bytes(), kind.last);
     if (chosen != kNoKind && rank <= rank_of_chosen) continue;
     chosen = i;
     rank_of_chosen = rank;
@@ -64,7 +64,7 @@ std::size_t outermost(const ProcessDefinitions& process, const std::vector<CallK
   return chosen;
 }
 
-StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .fact = kind.fact}; }
+StepMarker marker_of(const CallKind& kind) { return {.region = kind.region, .key = kind.key}; }
 
 /// Finds the markers of a rank whose trace was read to its end.
 void find_rarely_outer(const ProcessDefinitions& process, const CallKinds& calls,

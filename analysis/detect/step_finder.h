@@ -14,17 +14,15 @@ namespace megascope::detect {
 /// them.
 struct StepMarker {
   RegionId region = kNoRegion;  ///< kNoRegion: none was found
-  Fact fact;                    ///< kind, comm, peer, tag and bytes are compared
+  EventKey key;                 ///< of the first fact of such a call
   std::uint32_t every = 1;      ///< such calls in a step
   std::uint32_t offset = 0;     ///< number, from 0, of the call that ends the first step
 
   bool is_found() const { return region != kNoRegion; }
   bool matches(const Call& call) const {
     if (call.region != region || call.facts.empty() || call.depth != 0) return false;
-    const Fact& first = call.facts.front();
-    if (is_completion(fact)) return is_completion(first);
-    return first.kind == fact.kind && first.comm == fact.comm && first.peer == fact.peer &&
-           first.tag == fact.tag && first.bytes == fact.bytes;
+    const EventKey first(call.facts.front());
+    return key.is_message_completion() ? first.is_message_completion() : first == key;
   }
 };
 

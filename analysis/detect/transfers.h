@@ -17,8 +17,8 @@ struct Envelope {
   std::uint64_t bytes = 0;
 };
 
-/// The sends and receives of one rank, in order, not yet given to Transfers. Each rank has its own,
-/// since several threads read ranks.
+/// The sends and receives of one rank, in order, that were not passed to Transfers yet. Each rank
+/// has its own object, because several threads read ranks.
 class TransferLog {
  public:
   /// Adds a send. time_ns: when the sending call began.

@@ -47,7 +47,7 @@ class CollectiveStream {
       is_taken = true;
       sequence_ = step.sequence;
       shape_ = shape_of(processes_.function(member_.world_rank, call.region),
-                        *comm_of_slot(definitions_, step.slot), *step.fact);
+                        *comm_of_slot(definitions_, step.slot), step.collective);
     });
     return is_taken;
   }

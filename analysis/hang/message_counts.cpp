@@ -1,6 +1,7 @@
 #include "analysis/hang/message_counts.h"
 
 #include "analysis/common/parallel.h"
+#include "core/record/event_view.h"
 #include "core/record/hash.h"
 #include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
@@ -50,7 +51,8 @@ class MessageCounting {
     while (const Call* call = calls.next(location)) {
       for (const Fact& fact : call->facts) add(fact, *call, location);
       for (const Fact& fact : call->posted) {
-        if (fact.kind == FactKind::kSend) add(fact, *call, location);
+        const auto send = events::as<events::Send>(fact);
+        if (send && send->is_blocking()) add(*send, *call, location);
       }
     }
   }
@@ -75,37 +77,46 @@ class MessageCounting {
   }
 
   void add(const Fact& fact, const Call& call, LocationId location) {
-    switch (fact.kind) {
-      case FactKind::kSend:
-      case FactKind::kSendRequest: {
-        const std::int32_t peer = world_ranks_.of(fact.comm, fact.peer);
-        note_position(fact, call, location);
-        count(kSent, fact, peer);
-        return;
-      }
-      case FactKind::kRecv:
-        if (fact.request == kNoRequest) take(fact);  // else counted at its matched probe
-        return;
-      case FactKind::kRecvComplete:
-        if (bool probed = false; !probed_.take(fact.request, probed)) take(fact);
-        return;
-      case FactKind::kMatched:
-        probed_[fact.request] = true;
-        take(fact);
-        return;
-      default:
-        return;
-    }
+    events::visit(
+        fact,
+        events::Handler{
+            [&](events::Send send) { add(send, call, location); },
+            [this](events::Receive receive) {
+              if (receive.is_blocking()) {
+                if (receive.request() == kNoRequest)
+                  take(receive);  // else counted at its matched probe
+                return;
+              }
+              if (bool probed = false; !probed_.take(receive.request(), probed)) take(receive);
+            },
+            [this](events::MatchedProbe probe) {
+              probed_[probe.request()] = true;
+              take(probe);
+            },
+            events::Ignores<events::PostedReceive, events::FoundMessage, events::Completion,
+                            events::RequestUse, events::Collective, events::CollectiveCompletion,
+                            events::CommChange, events::RmaOperation, events::RmaSync,
+                            events::WindowUse, events::FileTransfer, events::FileUse,
+                            events::FileCollective, events::Error, events::LocalBytes,
+                            events::CallSite, events::Value, events::Left>()});
   }
-  void take(const Fact& fact) { count(kTaken, fact, world_ranks_.of(fact.comm, fact.peer)); }
+  void add(events::Send send, const Call& call, LocationId location) {
+    const std::int32_t peer = world_ranks_.of(send.comm(), send.peer());
+    note_position(send, call, location);
+    count(kSent, send, peer);
+  }
+  void take(events::Message message) {
+    count(kTaken, message, world_ranks_.of(message.comm(), message.peer()));
+  }
 
-  void count(Role role, const Fact& fact, std::int32_t peer) {
+  void count(Role role, events::Message message, std::int32_t peer) {
     if (peer == kNoPeer) return;
-    count_key(role, key(role, fact.comm, peer, fact.tag));
-    count_key(role, key(role, fact.comm, peer, kAnyTag));
+    const CommId comm = message.comm();
+    count_key(role, key(role, comm, peer, message.tag()));
+    count_key(role, key(role, comm, peer, kAnyTag));
     if (role == kSent) return;  // its destination is known
-    count_key(role, key(role, fact.comm, kAnySource, fact.tag));
-    count_key(role, key(role, fact.comm, kAnySource, kAnyTag));
+    count_key(role, key(role, comm, kAnySource, message.tag()));
+    count_key(role, key(role, comm, kAnySource, kAnyTag));
   }
   void count_key(Role role, std::uint64_t key) {
     const auto [begin, end] = by_key_.equal_range(key);
@@ -115,9 +126,9 @@ class MessageCounting {
     }
   }
 
-  void note_position(const Fact& fact, const Call& call, LocationId location) {
-    if (by_request_.empty() || (fact.request == kNoRequest && !call.is_pending)) return;
-    const auto [begin, end] = by_request_.equal_range(fact.request);
+  void note_position(events::Send sent, const Call& call, LocationId location) {
+    if (by_request_.empty() || (sent.request() == kNoRequest && !call.is_pending)) return;
+    const auto [begin, end] = by_request_.equal_range(sent.request());
     for (auto at = begin; at != end; ++at) {
       auto& [send, position] = positions_[at->second];
       if (send.location != location || send.since_ns != call.enter_ns) continue;

@@ -13,20 +13,6 @@ constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStora
                                        LossCause::kNoBuffer, LossCause::kForeign,
                                        LossCause::kDamaged};
 
-bool completes(FactKind kind) {
-  return kind == FactKind::kSendComplete || kind == FactKind::kRecvComplete ||
-         kind == FactKind::kCollectiveComplete || kind == FactKind::kCancelled ||
-         kind == FactKind::kRequestFreed || kind == FactKind::kFileReadComplete ||
-         kind == FactKind::kFileWriteComplete || kind == FactKind::kFileCancelled ||
-         kind == FactKind::kRmaComplete;
-}
-
-bool starts(FactKind kind) {
-  return kind == FactKind::kSendRequest || kind == FactKind::kRecvRequest ||
-         kind == FactKind::kCollectiveRequest || kind == FactKind::kFileReadRequest ||
-         kind == FactKind::kFileWriteRequest || has_rma_request(kind);
-}
-
 class Reading {
  public:
   Reading(const RecordSource& source, std::int32_t world_rank, const FunctionTable& functions)
@@ -53,9 +39,7 @@ class Reading {
     MergedCalls calls(source_, state_.world_rank);
     LocationId location = 0;
     while (const Call* call = calls.next(location)) add(*call, location);
-    std::erase_if(open_, [](const OpenOperation& operation) {
-      return operation.posted.kind == FactKind::kNone;
-    });
+    erase_completed();
     state_.open = std::move(open_);
     state_.has_finalized = state_.definitions->info.end_state == EndState::kFinalized ||
                            std::ranges::any_of(state_.threads, [&](const ThreadState& thread) {
@@ -68,14 +52,44 @@ class Reading {
  private:
   void add(const Call& call, LocationId location) {
     bool has_completed = false;
-    for (const Fact& fact : call.facts) {
-      has_completed = has_completed || completes(fact.kind) || fact.kind == FactKind::kMatched;
-      if (starts(fact.kind))
-        start(fact, call, location);
-      else if (completes(fact.kind))
-        complete(fact.request);
-      if (is_rma(fact.kind)) note_one_sided(fact);
-    }
+    const auto start_it = [&](auto event) { start(event.fact(), event.request(), call, location); };
+    const auto complete_it = [&](auto event) {
+      has_completed = true;
+      complete(event.request());
+    };
+    const events::Handler handler{
+        [&](events::Send send) {
+          if (!send.is_blocking()) start_it(send);
+        },
+        [&](events::PostedReceive receive) { start_it(receive); },
+        [&](events::Receive receive) {
+          if (!receive.is_blocking()) complete_it(receive);
+        },
+        [&](events::MatchedProbe) { has_completed = true; },
+        [&](events::Collective collective) {
+          if (!collective.is_blocking()) start_it(collective);
+        },
+        [&](events::RmaOperation operation) {
+          if (operation.has_mpi_request()) start_it(operation);
+        },
+        [&](events::RmaSync sync) { note_one_sided(sync); },
+        [&](events::FileTransfer transfer) {
+          switch (transfer.stage()) {
+            case events::FileTransfer::Stage::kStarted:
+              return start_it(transfer);
+            case events::FileTransfer::Stage::kCompleted:
+            case events::FileTransfer::Stage::kCancelled:
+              return complete_it(transfer);
+            case events::FileTransfer::Stage::kBlocking:
+            case events::FileTransfer::Stage::kTested:
+              return;
+          }
+        },
+        events::on<events::Completion, events::CollectiveCompletion>(complete_it),
+        events::Ignores<events::FoundMessage, events::RequestUse, events::CommChange,
+                        events::WindowUse, events::FileUse, events::FileCollective, events::Error,
+                        events::LocalBytes, events::CallSite, events::Value, events::Left>()};
+    for (const Fact& fact : call.facts) events::visit(fact, handler);
     for (const std::span<const Fact> facts : {call.facts, call.posted}) {
       for_each_collective(*state_.definitions, facts,
                           [&](const CollectiveStep& step) { advance(call.region, step); });
@@ -101,34 +115,38 @@ class Reading {
     if (call.is_pending) thread.posted.assign(call.posted.begin(), call.posted.end());
   }
 
-  void start(const Fact& fact, const Call& call, LocationId location) {
+  void start(const Fact& fact, RequestId request, const Call& call, LocationId location) {
     // A split collective is ended by its other half, not by a request.
-    if (fact.request == kNoRequest || functions_.function(call.region).name.ends_with("_begin"))
-      return;
-    complete(fact.request);  // an earlier request with this id, whose completion was not recorded
+    if (request == kNoRequest || functions_.function(call.region).name.ends_with("_begin")) return;
+    complete(request);  // an earlier request with this id, whose completion was not recorded
     if (open_.size() > 2 * open_count_ + 64) compact();
-    open_.push_back(
-        {.posted = fact, .region = call.region, .location = location, .since_ns = call.enter_ns});
+    open_.push_back({.posted = fact,
+                     .request = request,
+                     .region = call.region,
+                     .location = location,
+                     .since_ns = call.enter_ns});
     for_each_collective(*state_.definitions, call.facts, [&](const CollectiveStep& step) {
       open_.back().slot = step.slot;
       open_.back().sequence = step.sequence;
     });
-    index_[fact.request] = open_.size();
+    index_[request] = open_.size();
     ++open_count_;
   }
   void complete(RequestId request) {
     std::size_t index = 0;
     if (request == kNoRequest || !index_.take(request, index)) return;
-    open_[index - 1].posted.kind = FactKind::kNone;
+    open_[index - 1].request = kNoRequest;
     --open_count_;
   }
   /// Closes the gaps that completed operations left.
   void compact() {
-    std::erase_if(open_, [](const OpenOperation& operation) {
-      return operation.posted.kind == FactKind::kNone;
-    });
-    for (std::size_t i = 0; i < open_.size(); ++i) index_[open_[i].posted.request] = i + 1;
+    erase_completed();
+    for (std::size_t i = 0; i < open_.size(); ++i) index_[open_[i].request] = i + 1;
     open_count_ = open_.size();
+  }
+  void erase_completed() {
+    std::erase_if(open_,
+                  [](const OpenOperation& operation) { return operation.request == kNoRequest; });
   }
 
   void advance(RegionId region, const CollectiveStep& step) {
@@ -142,27 +160,38 @@ class Reading {
     } else if (step.sequence != progress.count) {
       progress.has_holes = true;
     }
-    progress.sum += hash_of(function, shape_of(function, *comm, *step.fact), step.sequence);
+    progress.sum += hash_of(function, shape_of(function, *comm, step.collective), step.sequence);
     if (step.sequence + 1 < progress.count) return;
     progress.count = step.sequence + 1;
     progress.last_region = region;
     progress.recent[step.sequence % CommProgress::kRecentCount] = progress.sum;
   }
 
-  void note_one_sided(const Fact& fact) {
+  void note_one_sided(events::RmaSync sync) {
+    using Sync = events::RmaSync::Sync;
     OneSidedState& state = state_.one_sided;
-    const WinId window = window_of(fact);
-    if (fact.kind == FactKind::kGroupSync)
-      ++state.group_syncs[{window, fact.sequence, fact.bytes & rma::kGroupSyncMask}];
-    if (fact.kind == FactKind::kLock)
-      state.locks[{window, fact.peer}] = (fact.bytes & rma::kExclusive) != 0;
-    if (fact.kind == FactKind::kUnlock) state.locks.erase({window, fact.peer});
+    const WinId window = sync.window();
+    switch (sync.sync()) {
+      case Sync::kGroup:
+        ++state.group_syncs[{window, sync.group(), sync.group_function()}];
+        return;
+      case Sync::kLock:
+        state.locks[{window, sync.target()}] = sync.is_exclusive();
+        return;
+      case Sync::kUnlock:
+        state.locks.erase({window, sync.target()});
+        return;
+      case Sync::kFence:
+      case Sync::kFlush:
+      case Sync::kMemory:
+        return;
+    }
   }
 
   const RecordSource& source_;
   const FunctionTable& functions_;
   ProcessState state_;
-  std::vector<OpenOperation> open_;  ///< in order of start; kind kNone: completed
+  std::vector<OpenOperation> open_;  ///< in order of start; without a request: completed
   std::size_t open_count_ = 0;
   RequestMap<std::size_t> index_;  ///< of open operations, + 1
 };

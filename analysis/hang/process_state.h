@@ -2,6 +2,7 @@
 
 #include "analysis/common/collective_shape.h"
 #include "analysis/common/collective_step.h"
+#include "core/record/event_view.h"
 #include "core/record/source.h"
 
 #include <array>
@@ -16,7 +17,9 @@ namespace megascope::analysis {
 
 /// An operation that was started and whose completion is not recorded.
 struct OpenOperation {
-  Fact posted;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFileReadRequest …, kRput …
+  Fact posted;  ///< the event that started it: Send, PostedReceive, Collective, FileTransfer,
+                ///< RmaOperation
+  RequestId request = kNoRequest;
   Slot slot = kNoSlot;  ///< collectives: communicator, window or file, and number of the collective
                         ///< there
   std::uint32_t sequence = 0;

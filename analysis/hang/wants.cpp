@@ -1,6 +1,6 @@
 #include "analysis/hang/wants.h"
 
-#include "core/record/file_fact.h"
+#include "core/record/event_view.h"
 #include "core/record/world_ranks.h"
 
 #include <algorithm>
@@ -77,14 +77,13 @@ class Collecting {
   void want_requests(const ThreadState& thread, const FunctionTable::Function& function,
                      Waiting& waiting) {
     for (const Fact& fact : thread.posted) {
-      if (fact.kind == FactKind::kRequestTest)
-        waiting.asked = static_cast<std::uint32_t>(fact.bytes);
+      if (const auto use = events::as<events::RequestUse>(fact))
+        waiting.asked = static_cast<std::uint32_t>(use->request_count());
     }
-    if (thread.is_inside && function.use == FunctionTable::Use::kPoll && !thread.posted.empty() &&
-        thread.posted.front().kind == FactKind::kRecv) {
-      waiting.wants.push_back(
-          want_of(thread.posted.front(), thread.region, thread.location, thread.enter_ns));
-      waiting.wants.back().position = alike_before(waiting.wants.back());
+    const bool is_poll = thread.is_inside && function.use == FunctionTable::Use::kPoll;
+    if (is_poll && !thread.posted.empty()) {
+      const auto receive = events::as<events::Receive>(thread.posted.front());
+      if (receive && receive->is_blocking()) want_message(*receive, thread, waiting);
     }
     for (const Want& want : open_) {
       if (want.location == thread.location) waiting.wants.push_back(want);
@@ -114,51 +113,86 @@ class Collecting {
                                .location = thread.location,
                                .since_ns = thread.enter_ns});
     }
-    for (const Fact& fact : thread.posted) {
-      const bool is_started = fact.kind == FactKind::kSendRequest ||
-                              fact.kind == FactKind::kRecvRequest;
-      const bool is_probed = fact.kind == FactKind::kRecv &&
-                             fact.request != kNoRequest;  // its message has arrived
-      const bool has_peer = fact.peer >= 0 ||
-                            (fact.kind == FactKind::kRecv && fact.peer == kAnySource);
-      const bool is_elsewhere = fact.kind == FactKind::kCollective ||
-                                fact.kind == FactKind::kFileCollective || is_rma(fact.kind) ||
-                                is_file_fact(fact.kind);  // its peer is no partner of a message
-      if (is_started || is_probed || is_elsewhere || !has_peer) continue;
-      Want want = want_of(fact, thread.region, thread.location, thread.enter_ns);
-      // The send of a send and receive is most often not what it waits for.
-      if (want.kind == Want::Kind::kSend) want.may_have_left = thread.posted.size() > 1;
-      want.position = alike_before(want);
-      waiting.wants.push_back(want);
-    }
+    // The peers of other events are no partners of a message.
+    const events::Handler handler{
+        [&](events::Send send) {
+          if (!send.is_blocking() || send.peer() < 0) return;
+          // The send of a send and receive is most often not what it waits for.
+          want_message(send, thread, waiting).may_have_left = thread.posted.size() > 1;
+        },
+        [&](events::Receive receive) {
+          const bool is_probed = receive.request() != kNoRequest;  // its message has arrived
+          if (receive.is_blocking() && !is_probed &&
+              (receive.peer() >= 0 || receive.peer() == kAnySource))
+            want_message(receive, thread, waiting);
+        },
+        events::Ignores<events::PostedReceive, events::MatchedProbe, events::FoundMessage,
+                        events::Completion, events::RequestUse, events::Collective,
+                        events::CollectiveCompletion, events::CommChange, events::RmaOperation,
+                        events::RmaSync, events::WindowUse, events::FileTransfer, events::FileUse,
+                        events::FileCollective, events::Error, events::LocalBytes, events::CallSite,
+                        events::Value, events::Left>()};
+    for (const Fact& fact : thread.posted) events::visit(fact, handler);
   }
 
+  /// Adds the message of the blocking call that the thread is in.
+  Want& want_message(events::Message message, const ThreadState& thread, Waiting& waiting) {
+    Want& want = waiting.wants.emplace_back(
+        want_of(message.fact(), thread.region, thread.location, thread.enter_ns));
+    want.position = alike_before(want);
+    return want;
+  }
+
+  /// Returns what completes the operation that the event starts.
   Want want_of(const Fact& fact, RegionId region, LocationId location,
                std::uint64_t since_ns) const {
-    Want want{.comm = comms_.of(state_.world_rank, fact.comm),
-              .peer = fact.peer,
-              .tag = fact.tag,
-              .bytes = fact.bytes,
-              .sequence = fact.sequence,
-              .region = region,
-              .request = fact.request,
-              .location = location,
-              .since_ns = since_ns};
-    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest) {
-      want.kind = Want::Kind::kCollective;
-    } else if (is_rma(fact.kind) || is_file_fact(fact.kind) ||
-               fact.kind == FactKind::kFileCollective) {
+    Want want{.region = region, .location = location, .since_ns = since_ns};
+    const auto set_message = [&](events::Message message) {
+      set_comm(want, message.comm(), message.peer());
+      want.tag = message.tag();
+      want.bytes = message.bytes();
+      want.request = message.request();
+    };
+    const auto set_transfer = [&](auto transfer) {
       want.kind = Want::Kind::kTransfer;
-      want.peer = kNoPeer;
-    } else if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
-      want.kind = Want::Kind::kSend;
-      const std::string_view name = functions_.function(region).name;
-      want.may_have_left = is_buffered(name) ||
-                           (!is_synchronous(name) && fact.kind == FactKind::kSendRequest &&
-                            fact.bytes <= kMaxEagerBytes);
-    }
-    want.partner = want.peer == kAnySource ? kAnySource : world_ranks_.of(fact.comm, want.peer);
+      set_comm(want, transfer.comm(), kNoPeer);
+    };
+    events::visit(
+        fact,
+        events::Handler{
+            [&](events::Send send) {
+              const std::string_view name = functions_.function(region).name;
+              want.kind = Want::Kind::kSend;
+              want.may_have_left = is_buffered(name) ||
+                                   (!is_synchronous(name) && !send.is_blocking() &&
+                                    send.bytes() <= kMaxEagerBytes);
+              set_message(send);
+            },
+            events::on<events::PostedReceive, events::Receive, events::MatchedProbe,
+                       events::FoundMessage>(set_message),
+            [&](events::Collective collective) {
+              want.kind = Want::Kind::kCollective;
+              want.bytes = collective.bytes_sent();
+              want.sequence = collective.sequence();
+              want.request = collective.request();
+              set_comm(want, collective.comm(), collective.root());
+            },
+            events::on<events::RmaOperation, events::FileTransfer>([&](auto transfer) {
+              set_transfer(transfer);
+              want.request = transfer.request();
+            }),
+            events::on<events::RmaSync, events::WindowUse, events::FileUse, events::FileCollective>(
+                set_transfer),
+            events::Ignores<events::Completion, events::RequestUse, events::CollectiveCompletion,
+                            events::CommChange, events::Error, events::LocalBytes, events::CallSite,
+                            events::Value, events::Left>()});
     return want;
+  }
+
+  void set_comm(Want& want, CommId comm, std::int32_t peer) const {
+    want.comm = comms_.of(state_.world_rank, comm);
+    want.peer = peer;
+    want.partner = peer == kAnySource ? kAnySource : world_ranks_.of(comm, peer);
   }
 
   void set_collective(Want& want, Slot slot, std::uint32_t sequence) const {
@@ -198,11 +232,12 @@ std::uint64_t posted_receives(const ProcessState& state, const CommTable& comms,
   const WorldRanks world_ranks(*state.definitions);
   std::uint64_t count = 0;
   const auto look_at = [&](const Fact& fact) {
-    const bool fits = (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kRecv) &&
-                      comms.of(state.world_rank, fact.comm) == message.comm &&
-                      (fact.tag == kAnyTag || fact.tag == message.tag) &&
-                      (fact.peer == kAnySource ||
-                       world_ranks.of(fact.comm, fact.peer) == message.source);
+    if (!events::is_any<events::PostedReceive, events::Receive>(fact)) return;
+    const events::Message receive(fact);
+    const bool fits = comms.of(state.world_rank, receive.comm()) == message.comm &&
+                      (receive.tag() == kAnyTag || receive.tag() == message.tag) &&
+                      (receive.peer() == kAnySource ||
+                       world_ranks.of(receive.comm(), receive.peer()) == message.source);
     count += fits ? 1 : 0;
   };
   for (const OpenOperation& operation : state.open) look_at(operation.posted);

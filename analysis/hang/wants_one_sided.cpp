@@ -1,4 +1,5 @@
 #include "analysis/hang/wants.h"
+#include "core/record/event_view.h"
 #include "core/record/world_ranks.h"
 
 #include <algorithm>
@@ -10,30 +11,34 @@ namespace {
 class OneSidedWants {
  public:
   OneSidedWants(const Processes& processes, const CommTable& comms, const ProcessState& state,
-                const ThreadState& thread, const Fact& fact, Waiting& waiting)
+                const ThreadState& thread, events::OneSided event, Waiting& waiting)
       : processes_(processes),
         comms_(comms),
         state_(state),
         thread_(thread),
-        fact_(fact),
         waiting_(waiting),
-        window_(comms.of(state.world_rank, slot_of_window(*state.definitions, window_of(fact)))) {
-    target_ = WorldRanks(*state.definitions).of(fact.comm, fact.peer);
+        window_(comms.of(state.world_rank, slot_of_window(*state.definitions, event.window()))) {
+    target_ = WorldRanks(*state.definitions).of(event.comm(), event.target());
   }
 
-  void add() {
+  void add(events::RmaSync sync) {
+    using Sync = events::RmaSync::Sync;
     if (window_ == CommTable::kNone) return;
-    switch (fact_.kind) {
-      case FactKind::kGroupSync:
-        return add_group();
-      case FactKind::kLock:
-        return add_lock(fact_.peer, (fact_.bytes & rma::kExclusive) != 0);
-      case FactKind::kUnlock:
-      case FactKind::kFlush:
-        return add_held_lock();
-      default:
-        if (is_rma_operation(fact_.kind)) want(Want::Kind::kTarget, kNoPeer);
+    switch (sync.sync()) {
+      case Sync::kGroup:
+        return add_group(sync);
+      case Sync::kLock:
+        return add_lock(sync.target(), sync.is_exclusive());
+      case Sync::kUnlock:
+      case Sync::kFlush:
+        return add_held_lock(sync);
+      case Sync::kFence:  // a collective
+      case Sync::kMemory:
+        return;
     }
+  }
+  void add(events::RmaOperation /*operation*/) {
+    if (window_ != CommTable::kNone) want(Want::Kind::kTarget, kNoPeer);
   }
 
  private:
@@ -70,12 +75,12 @@ class OneSidedWants {
 
   /// The n-th start and complete of an origin with a target fit the target's n-th post and wait
   /// with it. MPI-4.1 §12.5.2.
-  void add_group() {
-    const std::uint64_t what = fact_.bytes & rma::kGroupSyncMask;
-    if (what == rma::kPost || fact_.sequence >= state_.definitions->groups.size()) return;
-    if (what == rma::kStart && (fact_.bytes & rma::kNoCheck) != 0) return;
+  void add_group(events::RmaSync sync) {
+    const std::uint64_t what = sync.group_function();
+    if (what == rma::kPost || sync.group() >= state_.definitions->groups.size()) return;
+    if (what == rma::kStart && sync.has(rma::kNoCheck)) return;
     const std::uint64_t theirs = what == rma::kWait ? rma::kComplete : rma::kPost;
-    for (const std::int32_t rank : expand(state_.definitions->groups[fact_.sequence].members)) {
+    for (const std::int32_t rank : expand(state_.definitions->groups[sync.group()].members)) {
       Want& made = want(what == rma::kWait ? Want::Kind::kComplete : Want::Kind::kPost, rank);
       made.target = kNoPeer;
       const ProcessState* other = processes_.find(rank);
@@ -113,9 +118,9 @@ class OneSidedWants {
   }
 
   /// A call that needs the lock, which MPI_Win_lock need not have waited for.
-  void add_held_lock() {
-    const auto held = state_.one_sided.locks.find({window_of(fact_), fact_.peer});
-    if (held != state_.one_sided.locks.end()) add_lock(fact_.peer, held->second);
+  void add_held_lock(events::RmaSync sync) {
+    const auto held = state_.one_sided.locks.find({sync.window(), sync.target()});
+    if (held != state_.one_sided.locks.end()) add_lock(sync.target(), held->second);
     for (Want& made : waiting_.wants) {
       made.may_have_left = made.partner != kNoPeer;  // the holder is uncertain
       if (made.partner == kNoPeer) made.kind = Want::Kind::kTarget;
@@ -127,7 +132,6 @@ class OneSidedWants {
   const CommTable& comms_;
   const ProcessState& state_;
   const ThreadState& thread_;
-  const Fact& fact_;
   Waiting& waiting_;
   CommTable::Index window_;
   std::int32_t target_ = kNoPeer;
@@ -138,8 +142,11 @@ class OneSidedWants {
 void want_one_sided(const Processes& processes, const CommTable& comms, const ProcessState& state,
                     const ThreadState& thread, Waiting& waiting) {
   for (const Fact& fact : thread.posted) {
-    if (names_window(fact.kind))
-      OneSidedWants(processes, comms, state, thread, fact, waiting).add();
+    const auto add = [&](auto event) {
+      OneSidedWants(processes, comms, state, thread, event, waiting).add(event);
+    };
+    if (const auto sync = events::as<events::RmaSync>(fact)) add(*sync);
+    if (const auto operation = events::as<events::RmaOperation>(fact)) add(*operation);
   }
 }
 

@@ -22,7 +22,7 @@ bool MessageNaming::must_wait(const Pattern& pattern) const {
       waiting_, [&](Index index) { return do_overlap(open_[index].pattern, pattern); });
 }
 
-MessageNaming::Index MessageNaming::add_open(const Fact& fact, bool is_send) {
+MessageNaming::Index MessageNaming::add_open(events::Message message, bool is_send) {
   if (free_.empty()) {
     free_.push_back(static_cast<Index>(open_.size()));
     open_.emplace_back();
@@ -31,18 +31,17 @@ MessageNaming::Index MessageNaming::add_open(const Fact& fact, bool is_send) {
   free_.pop_back();
   Open& open = open_[index];
   open.series = 0;
-  open.pattern = pattern_of(fact);
-  open.request = fact.request;
+  open.pattern = message;
+  open.request = message.request();
   open.is_send = is_send;
   open.is_numbered = open.is_complete = false;
   open.is_used = true;
-  if (fact.request != kNoRequest) by_request_[fact.request] = index + 1;
+  if (open.request != kNoRequest) by_request_[open.request] = index + 1;
   return index;
 }
 
 void MessageNaming::number(Open& open) {
-  const Fact fact{.comm = open.pattern.comm, .peer = open.pattern.peer, .tag = open.pattern.tag};
-  open.series = open.is_send ? series_.sent(fact) : series_.received(fact);
+  open.series = open.is_send ? series_.sent(open.pattern) : series_.received(open.pattern);
   if (open.series != 0) open.number = (open.is_send ? sent_ : received_)[open.series]++;
   open.is_numbered = true;
 }
@@ -61,38 +60,38 @@ void MessageNaming::emit(Index index, Outbox& out) {
   release(index);
 }
 
-void MessageNaming::send(const Fact& fact, const MessageEnd& end, Outbox& out) {
-  const std::uint64_t series = series_.sent(fact);
+void MessageNaming::send(events::Send send, const MessageEnd& end, Outbox& out) {
+  const std::uint64_t series = series_.sent(send);
   if (series == 0) return;
   MessageEnd named = end;
   named.name = MessageSeries::name(series, sent_[series]++);
   out.add(named);
 }
 
-void MessageNaming::receive(const Fact& fact, const MessageEnd& end, Outbox& out) {
-  if (!waiting_.empty() && must_wait(pattern_of(fact))) {
-    const Index index = add_open(fact, false);
+void MessageNaming::receive(events::Receive receive, const MessageEnd& end, Outbox& out) {
+  if (!waiting_.empty() && must_wait(receive)) {
+    const Index index = add_open(receive, false);
     open_[index].end = end;
     open_[index].is_complete = true;
     waiting_.push_back(index);
     return;
   }
-  const std::uint64_t series = series_.received(fact);
+  const std::uint64_t series = series_.received(receive);
   if (series == 0) return;
   MessageEnd named = end;
   named.name = MessageSeries::name(series, received_[series]++);
   out.add(named);
 }
 
-MessageEnd& MessageNaming::start_send(const Fact& fact) {
-  Open& open = open_[add_open(fact, true)];
+MessageEnd& MessageNaming::start_send(events::Send send) {
+  Open& open = open_[add_open(send, true)];
   number(open);
   return open.end;
 }
 
-MessageEnd& MessageNaming::post(const Fact& fact) {
-  const bool waits = must_wait(pattern_of(fact));
-  const Index index = add_open(fact, false);
+MessageEnd& MessageNaming::post(events::Message receive) {
+  const bool waits = must_wait(receive);
+  const Index index = add_open(receive, false);
   if (waits) {
     waiting_.push_back(index);
   } else {
@@ -108,11 +107,16 @@ MessageEnd* MessageNaming::take(RequestId request) {
   return &open.end;
 }
 
-void MessageNaming::give(const Fact& fact, Outbox& out) {
+void MessageNaming::give(events::Receive message, Outbox& out) {
+  Open& open = open_[taken_];
+  if (!open.is_numbered && message.peer() >= 0) open.pattern = message;
+  give(out);
+}
+
+void MessageNaming::give(Outbox& out) {
   Open& open = open_[taken_];
   if (open.is_numbered) return emit(taken_, out);
   open.is_complete = true;
-  if (fact.peer >= 0) open.pattern = pattern_of(fact);
   settle(false, out);
 }
 

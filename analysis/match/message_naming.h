@@ -23,33 +23,31 @@ class MessageNaming {
   explicit MessageNaming(const ProcessDefinitions& process) : series_(process) {}
 
   /// Adds a blocking send or receive. end: complete except for its name.
-  void send(const Fact& fact, const MessageEnd& end, Outbox& out);
-  void receive(const Fact& fact, const MessageEnd& end, Outbox& out);
-  /// Starts a nonblocking send; posts a receive or a matched probe (kMatched). fact.request
-  /// identifies the operation. The caller must fill in the returned end, which has old content,
+  void send(events::Send send, const MessageEnd& end, Outbox& out);
+  void receive(events::Receive receive, const MessageEnd& end, Outbox& out);
+  /// Starts a nonblocking send; posts a receive or a matched probe. request() identifies the
+  /// operation. The caller must fill in the returned end, which has old content,
   /// before the next call of any function.
-  MessageEnd& start_send(const Fact& fact);
-  MessageEnd& post(const Fact& fact);
+  MessageEnd& start_send(events::Send send);
+  MessageEnd& post(events::Message receive);
   /// Returns the end of a request that has completed; nullptr if the request is unknown. The caller
   /// fills it in and then calls give().
   MessageEnd* take(RequestId request);
-  /// Completes the end that take() returned. fact: for a receive, the message received.
-  void give(const Fact& fact, Outbox& out);
+  /// Complete the end that take() returned: of a receive with the message received, or of an
+  /// operation whose message is not known.
+  void give(events::Receive message, Outbox& out);
+  void give(Outbox& out);
   /// The request was cancelled.
   void cancel(RequestId request, Outbox& out);
   /// Call after the last call of the process. Sends that have not completed are added to the
   /// outbox; receives are not.
   void finish(Outbox& out);
 
-  std::int32_t partner(const Fact& fact) const { return series_.partner(fact); }
+  std::int32_t partner(events::Message message) const { return series_.partner(message); }
 
  private:
   /// The messages that a receive accepts.
-  struct Pattern {
-    CommId comm = kNoComm;
-    std::int32_t peer = kNoPeer;
-    std::int32_t tag = 0;
-  };
+  using Pattern = MessageSeries::Envelope;
   struct Open {
     MessageEnd end;
     std::uint64_t series = 0;
@@ -67,9 +65,8 @@ class MessageNaming {
     return pattern.peer == kAnySource || pattern.tag == kAnyTag;
   }
   static bool do_overlap(const Pattern& a, const Pattern& b);
-  static Pattern pattern_of(const Fact& fact) { return {fact.comm, fact.peer, fact.tag}; }
   bool must_wait(const Pattern& pattern) const;
-  Index add_open(const Fact& fact, bool is_send);
+  Index add_open(events::Message message, bool is_send);
   void number(Open& open);
   void emit(Index index, Outbox& out);
   void settle(bool is_at_end, Outbox& out);

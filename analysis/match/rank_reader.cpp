@@ -5,17 +5,6 @@
 #include <algorithm>
 
 namespace megascope::analysis {
-namespace {
-
-bool is_other_collective(FactKind kind) {
-  return kind == FactKind::kWinCreated || kind == FactKind::kWinFreed || kind == FactKind::kFence ||
-         kind == FactKind::kFileOpened || kind == FactKind::kFileCollective;
-}
-
-bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
-
-}  // namespace
-
 RankReader::RankReader(const RecordSource& source, const MatchTables& tables,
                        std::size_t process_index, MatchSink& sink)
     : tables_(tables),
@@ -76,65 +65,69 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   Now now{.call = &call,
           .track = first_track_ + location,
           .function = &functions_.function(call.region)};
-  for (const Fact& fact : call.facts) {
-    now.has_sends = now.has_sends || fact.kind == FactKind::kSend ||
-                    fact.kind == FactKind::kSendComplete;
-    now.has_receives = now.has_receives || fact.kind == FactKind::kRecv ||
-                       fact.kind == FactKind::kRecvComplete;
-  }
+  note_directions(now);
   for (const Fact& fact : call.facts) add_fact(fact, now, out);
   for (const Fact& fact : call.posted) add_posted(fact, now, out);
 }
 
+void RankReader::note_directions(Now& now) const {
+  const events::Handler handler{
+      [&now](events::Send send) { now.has_sends = now.has_sends || send.is_blocking(); },
+      [&now](events::Completion completion) {
+        now.has_sends = now.has_sends || completion.way() == events::Completion::Way::kSent;
+      },
+      [&now](events::Receive) { now.has_receives = true; },
+      events::Ignores<events::PostedReceive, events::MatchedProbe, events::FoundMessage,
+                      events::RequestUse, events::Collective, events::CollectiveCompletion,
+                      events::CommChange, events::RmaOperation, events::RmaSync, events::WindowUse,
+                      events::FileTransfer, events::FileUse, events::FileCollective, events::Error,
+                      events::LocalBytes, events::CallSite, events::Value, events::Left>()};
+  for (const Fact& fact : now.call->facts) events::visit(fact, handler);
+}
+
 void RankReader::add_fact(const Fact& fact, Now& now, Outbox& out) {
-  switch (fact.kind) {
-    case FactKind::kSend:
-      return add_blocking_send(fact, now, out);
-    case FactKind::kRecv:
-      return add_blocking_receive(fact, now, out);
-    case FactKind::kSendRequest:
-      return add_start(fact, now, true);
-    case FactKind::kRecvRequest:
-      return add_start(fact, now, false);
-    case FactKind::kMatched:
-      return add_matched_probe(fact, now);
-    case FactKind::kSendComplete:
-    case FactKind::kRecvComplete:
-      return complete_message(fact, now, out);
-    case FactKind::kRequestFreed:
-      if (naming_.take(fact.request) != nullptr) naming_.give(fact, out);
-      return;
-    case FactKind::kCancelled:
-      return naming_.cancel(fact.request, out);
-    case FactKind::kProbed:
-      if (now.function->use == FunctionTable::Use::kPoll) return;
-      wait_point_of(now);
-      probes_[now.track - first_track_].fact = fact;
-      begin(probes_[now.track - first_track_].end, fact, now, false);
-      return end(probes_[now.track - first_track_].end, now);
-    case FactKind::kCollective:
-    case FactKind::kCollectiveRequest:
-      return add_collective({slot_of_comm(definitions_, fact.comm), fact.sequence, &fact}, now,
-                            out);
-    case FactKind::kCollectiveComplete:
-      return complete_collective(fact, now, out);
-    default:
-      if (!is_other_collective(fact.kind)) return;
-      for_each_collective(definitions_, now.call->facts, [&](const CollectiveStep& step) {
-        if (step.fact == &fact) add_collective(step, now, out);
-      });
-  }
+  events::visit(fact,
+                events::Handler{
+                    [&](events::Send send) {
+                      if (send.is_blocking()) return add_blocking_send(send, now, out);
+                      add_start(send, now);
+                    },
+                    [&](events::Receive receive) {
+                      if (receive.is_blocking()) return add_blocking_receive(receive, now, out);
+                      complete_receive(receive, now, out);
+                    },
+                    [&](events::PostedReceive receive) { add_start(receive, now); },
+                    [&](events::MatchedProbe probe) { add_matched_probe(probe, now); },
+                    [&](events::Completion completion) { complete_request(completion, now, out); },
+                    [&](events::FoundMessage message) { add_probe(message, now); },
+                    [&](events::Collective collective) { add_collective(collective, now, out); },
+                    [&](events::CollectiveCompletion end) { complete_collective(end, now, out); },
+                    // Some of them are collectives.
+                    [&](events::RmaSync sync) {
+                      if (sync.sync() == events::RmaSync::Sync::kFence)
+                        add_other_collective(fact, now, out);
+                    },
+                    [&](events::FileUse use) {
+                      if (use.use() == events::FileUse::Use::kOpened)
+                        add_other_collective(fact, now, out);
+                    },
+                    events::on<events::WindowUse, events::FileCollective>(
+                        [&](auto) { add_other_collective(fact, now, out); }),
+                    events::Ignores<events::RequestUse, events::CommChange, events::RmaOperation,
+                                    events::FileTransfer, events::Error, events::LocalBytes,
+                                    events::CallSite, events::Value, events::Left>()});
 }
 
 /// Adds a fact of a call that had not returned when the trace ended: an argument of the call.
 void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
-  if (fact.kind == FactKind::kSend) {
+  const auto send = events::as<events::Send>(fact);
+  if (send && send->is_blocking()) {
     MessageEnd message;
-    begin(message, fact, now, true);
-    if (!lacks_messages_ && message.partner >= 0) naming_.send(fact, message, out);
-  } else if (fact.kind == FactKind::kCollective) {
-    add_collective({slot_of_comm(definitions_, fact.comm), fact.sequence, &fact}, now, out);
+    begin(message, *send, now, true);
+    if (!lacks_messages_ && message.partner >= 0) naming_.send(*send, message, out);
   }
+  const auto collective = events::as<events::Collective>(fact);
+  if (collective && collective->is_blocking()) add_collective(*collective, now, out);
 }
 
 /// Returns the call's number among the wait points of its track, and adds it if it is new;
@@ -150,140 +143,20 @@ std::uint32_t RankReader::wait_point_of(Now& now) {
 
 Meeting RankReader::last_met(Slot comm) const {
   const Meeting here = comm < met_on_.size() ? met_on_[comm] : Meeting{};
-  return later(here, met_all_) ? here : met_all_;
+  return here.time_ns > met_all_.time_ns ? here : met_all_;
 }
 
-RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
-  if (message.partner_index == kNoWaitPoint) {
-    std::uint32_t& index = partner_index_[static_cast<std::uint64_t>(message.partner) + 1];
-    if (index == 0) {
-      partners_.emplace_back();
-      index = static_cast<std::uint32_t>(partners_.size());
-    }
-    message.partner_index = index - 1;
-  }
-  return partners_[message.partner_index];
+void RankReader::add_collective(events::Collective collective, Now& now, Outbox& out) {
+  add_collective({slot_of_comm(definitions_, collective.comm()), collective.sequence(),
+                  &collective.fact(), collective},
+                 now, out);
 }
 
-/// Sets all fields of a message end from the call that starts it. fact: has the partner, unless it
-/// is a wildcard.
-void RankReader::begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send) {
-  const std::uint32_t wait_points = now.wait_point != kNoWaitPoint
-                                        ? now.wait_point
-                                        : wait_point_counts_[now.track - first_track_];
-  message = {.start_ns = now.call->enter_ns,
-             .enter_ns = now.call->enter_ns,
-             .leave_ns = now.call->enter_ns,
-             .bytes = fact.bytes,
-             .met_at_start = last_met(fact.comm),
-             .met_at_end = {},
-             .track = now.track,
-             .wait_point_track = now.track,
-             .start_wait_point = wait_points,
-             .comm = fact.comm < comm_of_slot_.size() ? comm_of_slot_[fact.comm] : CommTable::kNone,
-             .world_rank = world_rank_,
-             .partner = naming_.partner(fact),
-             .tag = fact.tag,
-             .is_send = is_send};
-  if (message.partner < 0) return;
-  Partner& partner = partner_of(message);
-  Meeting& before = is_send ? partner.sent_start : partner.received_start;
-  if (later(before, message.met_at_start)) message.met_at_start = before;
-  before = {message.start_ns, wait_points};
-}
-
-/// Sets the fields that describe the completion: the message completes in this call.
-void RankReader::end(MessageEnd& message, Now& now) {
-  message.wait_point = wait_point_of(now);
-  message.wait_point_track = now.track;
-  message.enter_ns = now.call->enter_ns;
-  message.leave_ns = now.call->leave_ns;
-  message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
-  if (message.partner < 0) return;
-  message.met_at_end = message.comm == CommTable::kNone
-                           ? met_all_
-                           : last_met(static_cast<Slot>(now.call->comm));
-  Partner& partner = partner_of(message);
-  Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
-  if (later(before, message.met_at_end)) message.met_at_end = before;
-  before = {message.leave_ns, wait_point_counts_[now.track - first_track_]};
-}
-
-void RankReader::add_blocking_send(const Fact& fact, Now& now, Outbox& out) {
-  if (lacks_messages_) {
-    ++unnamed_sends_;
-    return;
-  }
-  wait_point_of(now);
-  MessageEnd message;
-  begin(message, fact, now, true);
-  if (message.partner < 0) return;
-  end(message, now);
-  naming_.send(fact, message, out);
-}
-
-void RankReader::add_blocking_receive(const Fact& fact, Now& now, Outbox& out) {
-  if (fact.request != kNoRequest) return complete_message(fact, now, out);
-  if (lacks_messages_) {
-    ++unnamed_receives_;
-    return;
-  }
-  wait_point_of(now);
-  MessageEnd message;
-  begin(message, fact, now, false);
-  if (message.partner < 0) return;
-  Probe& probe = probes_[now.track - first_track_];
-  const bool was_probed = probe.fact.comm == fact.comm && probe.fact.peer == fact.peer &&
-                          probe.fact.tag == fact.tag && probe.fact.kind == FactKind::kProbed;
-  end(message, now);
-  if (was_probed) {  // the wait was in the probe
-    const std::uint64_t leave_ns = probe.end.leave_ns;
-    message = probe.end;
-    message.leave_ns = leave_ns;
-    message.bytes = fact.bytes;
-    probe.fact.kind = FactKind::kNone;
-  }
-  naming_.receive(fact, message, out);
-}
-
-void RankReader::add_start(const Fact& fact, Now& now, bool is_send) {
-  if (lacks_messages_) return;
-  if (is_send) return begin(naming_.start_send(fact), fact, now, true);
-  bool was_probed = false;
-  if (probed_.size() != 0 && probed_.take(fact.request, was_probed))
-    return;  // the matched probe has posted it
-  begin(naming_.post(fact), fact, now, false);
-}
-
-void RankReader::add_matched_probe(const Fact& fact, Now& now) {
-  if (lacks_messages_) return;
-  wait_point_of(now);
-  MessageEnd& message = naming_.post(fact);
-  begin(message, fact, now, false);
-  end(message, now);
-  probed_[fact.request] = true;
-}
-
-void RankReader::complete_message(const Fact& fact, Now& now, Outbox& out) {
-  if (lacks_messages_) {
-    ++(fact.kind == FactKind::kSendComplete ? unnamed_sends_ : unnamed_receives_);
-    return;
-  }
-  if (fact.kind == FactKind::kRecv) {
-    bool was_probed = false;
-    probed_.take(fact.request, was_probed);
-  }
-  MessageEnd* message = naming_.take(fact.request);
-  if (message == nullptr) return;
-  if (message->wait_point == kNoWaitPoint) {  // else the wait was in the matched probe
-    if (!message->is_send) {
-      message->partner = naming_.partner(fact);
-      message->tag = fact.tag;
-    }
-    end(*message, now);
-  }
-  if (!message->is_send) message->bytes = fact.bytes;
-  naming_.give(fact, out);
+/// Adds the event if it is a collective on a window or file, or creates one.
+void RankReader::add_other_collective(const Fact& fact, Now& now, Outbox& out) {
+  for_each_collective(definitions_, now.call->facts, [&](const CollectiveStep& step) {
+    if (step.fact == &fact) add_collective(step, now, out);
+  });
 }
 
 void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& out) {
@@ -291,11 +164,9 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
     ++unsure_collectives_;
     return;
   }
-  const Fact& fact = *step.fact;
   const CommDefinition& comm = *comm_of_slot(definitions_, step.slot);
-  const CollectiveShape shape = shape_of(*now.function, comm, fact);
-  const bool is_request = fact.kind == FactKind::kCollectiveRequest;
-  const bool is_reported = is_request || fact.kind == FactKind::kCollective;
+  const CollectiveShape shape = shape_of(*now.function, comm, step.collective);
+  const bool is_request = step.collective && !step.collective->is_blocking();
   if (!is_request) wait_point_of(now);
   CollectiveEnd end{.start_ns = now.call->enter_ns,
                     .enter_ns = now.call->enter_ns,
@@ -316,12 +187,12 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
                     .comm_rank = comm.my_rank,
                     .world_rank = world_rank_,
                     .is_pending = now.call->is_pending};
-  end.is_root = is_reported && (comm.kind == CommKind::kInter ? fact.peer == kSelfRoot
-                                                              : fact.peer == comm.my_rank);
+  end.is_root = step.collective && step.collective->root() ==
+                                       (comm.kind == CommKind::kInter ? kSelfRoot : comm.my_rank);
   end.is_second_group = comm.kind == CommKind::kInter && !comm.members.empty() &&
                         !comm.remote_members.empty() &&
                         comm.remote_members.front().first < comm.members.front().first;
-  if (!is_request || fact.request == kNoRequest) {
+  if (!is_request || step.collective->request() == kNoRequest) {
     if (!end.is_pending) {
       met_on_[step.slot] = {end.leave_ns, wait_point_counts_[now.track - first_track_]};
       if (has_all_ranks_[step.slot]) met_all_ = met_on_[step.slot];
@@ -336,12 +207,13 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
     free_collectives_.pop_back();
     collectives_[index] = end;
   }
-  open_collectives_[fact.request] = index + 1;
+  open_collectives_[step.collective->request()] = index + 1;
 }
 
-void RankReader::complete_collective(const Fact& fact, Now& now, Outbox& out) {
+void RankReader::complete_collective(events::CollectiveCompletion collective, Now& now,
+                                     Outbox& out) {
   std::uint32_t index = 0;
-  if (!open_collectives_.take(fact.request, index)) return;
+  if (!open_collectives_.take(collective.request(), index)) return;
   CollectiveEnd& end = collectives_[--index];
   end.wait_point = wait_point_of(now);
   end.wait_point_track = now.track;

@@ -40,7 +40,8 @@ class RankReader {
 
  private:
   struct Probe {
-    Fact fact;
+    bool is_set = false;
+    MessageSeries::Envelope envelope;
     MessageEnd end;
   };
   /// State of the call that is being read.
@@ -57,18 +58,25 @@ class RankReader {
   };
 
   void add(const Call& call, LocationId location, Outbox& out);
+  void note_directions(Now& now) const;
   void add_fact(const Fact& fact, Now& now, Outbox& out);
   void add_posted(const Fact& fact, Now& now, Outbox& out);
-  void add_blocking_send(const Fact& fact, Now& now, Outbox& out);
-  void add_blocking_receive(const Fact& fact, Now& now, Outbox& out);
-  void add_start(const Fact& fact, Now& now, bool is_send);
-  void add_matched_probe(const Fact& fact, Now& now);
-  void complete_message(const Fact& fact, Now& now, Outbox& out);
+  void add_blocking_send(events::Send send, Now& now, Outbox& out);
+  void add_blocking_receive(events::Receive receive, Now& now, Outbox& out);
+  void add_start(events::Send send, Now& now);
+  void add_start(events::PostedReceive receive, Now& now);
+  void add_probe(events::FoundMessage message, Now& now);
+  void add_matched_probe(events::MatchedProbe probe, Now& now);
+  void complete_request(events::Completion completion, Now& now, Outbox& out);
+  void complete_send(events::Completion completion, Now& now, Outbox& out);
+  void complete_receive(events::Receive receive, Now& now, Outbox& out);
+  void add_collective(events::Collective collective, Now& now, Outbox& out);
+  void add_other_collective(const Fact& fact, Now& now, Outbox& out);
   void add_collective(const CollectiveStep& step, Now& now, Outbox& out);
-  void complete_collective(const Fact& fact, Now& now, Outbox& out);
+  void complete_collective(events::CollectiveCompletion collective, Now& now, Outbox& out);
 
   std::uint32_t wait_point_of(Now& now);
-  void begin(MessageEnd& message, const Fact& fact, const Now& now, bool is_send);
+  void begin(MessageEnd& end, events::Message message, const Now& now, bool is_send);
   Partner& partner_of(MessageEnd& message);
   void end(MessageEnd& message, Now& now);
   Meeting last_met(Slot comm) const;

@@ -12,7 +12,8 @@ namespace megascope::pieces {
 
 inline constexpr std::uint32_t kNoMeeting = 0xFFFFFFFF;
 
-/// Identifies a piece: index of its process in world_ranks(), and index of the piece in
+/// Identifies a piece, that is, a stretch of one thread's time that is either work or communication
+/// (Piece). process: index in world_ranks(). piece: index among the pieces of the process, in
 /// RegionRun::processes[process].
 struct PieceRef {
   std::uint32_t process = 0;

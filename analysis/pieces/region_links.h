@@ -9,10 +9,12 @@
 
 namespace megascope::pieces {
 
-/// Collects the point-to-point transfers between processes of a run of regions while it is matched.
-/// Pass it to analysis::match_run() once, then call take(). The transfer time is the duration of
-/// the shorter end, which belongs to the process that came last. Each duration is measured with one
-/// clock, so clocks are not compared.
+/// Collects the point-to-point transfers between the processes of a run of regions, that is, a run
+/// whose records are annotated or imported operations and not MPI calls. Pass the object to
+/// analysis::match_run() once, then call take(). The transfer time is the duration of the send or
+/// of the receive, the shorter one: the process with the shorter one came last and did not wait for
+/// the other. Each duration is measured with one clock, so times of different clocks are not
+/// compared.
 class LinkSink final : public analysis::MatchSink {
  public:
   /// step_numbers: the steps to collect, ascending; a link's steps are by index in it. Transfers
@@ -33,7 +35,7 @@ class LinkSink final : public analysis::MatchSink {
   std::vector<detect::Link> take();
 
  private:
-  /// A communication piece, to find the operation of a message end.
+  /// A piece of communication (Piece::is_work is false), to find the operation of a message end.
   struct Communication {
     std::uint64_t begin_ns = 0;
     std::uint32_t track = 0;

@@ -1,7 +1,7 @@
 #include "analysis/pieces/piece.h"
 #include "analysis/pieces/region_run.h"
+#include "core/record/event_view.h"
 #include "core/record/hash.h"
-#include "core/record/value_fact.h"
 
 #include <algorithm>
 
@@ -86,8 +86,8 @@ class Cutter {
 
 std::int64_t step_of(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
-      return value_of(fact);
+    const auto value = events::as<events::Value>(fact);
+    if (value && value->name() == ValueName::kStep) return value->number();
   }
   return -1;
 }

@@ -10,8 +10,10 @@
 
 namespace megascope::pieces {
 
-/// The pieces of all processes of a run of regions. Piece indices of HiddenSync and of graphs refer
-/// to it. Memory: 48 bytes a piece.
+/// The pieces of all processes of a run of regions, that is, a run of annotated or imported
+/// operations without MPI calls. A piece is a stretch of one thread's time: work or communication.
+/// Piece indices of HiddenSync and of operation graphs refer to this object. Memory: 48 bytes a
+/// piece.
 struct RegionRun {
   std::vector<std::vector<Piece>>
       processes;  ///< by index in world_ranks(); each location's pieces in order of begin

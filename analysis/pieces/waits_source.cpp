@@ -2,6 +2,7 @@
 
 #include "analysis/detect/step_finder.h"
 #include "core/record/hash.h"
+#include "core/record/make_fact.h"
 
 #include <algorithm>
 #include <string>
@@ -47,14 +48,13 @@ class WaitsSource::Stream final : public CallStream {
  private:
   Call next_wait() {
     const HiddenWaits::Wait& wait = waits_[at_++];
-    fact_ = {.kind = FactKind::kCollective,
-             .comm = process_.comms[wait.group],
-             .sequence = wait.sequence};
+    const CommId comm = process_.comms[wait.group];
+    fact_ = collective_fact(comm, wait.sequence);
     Call call;
     call.enter_ns = wait.begin_ns;
     call.leave_ns = wait.end_ns;
     call.region = process_.regions[wait.operation];
-    call.comm = fact_.comm;
+    call.comm = comm;
     call.count = 0;
     call.facts = {&fact_, 1};
     return call;

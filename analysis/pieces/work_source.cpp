@@ -1,5 +1,7 @@
 #include "analysis/pieces/work_source.h"
 
+#include "core/record/make_fact.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -11,7 +13,7 @@ constexpr std::uint64_t
     kMaxOverlap = 10;  ///< largest overlap of two steps: this fraction (1/n) of a step
 constexpr RegionId kFreeRegion = 1;
 /// A call without facts would count as set-up of the program, so these calls have one.
-const Fact kFree{.kind = FactKind::kLocalBytes};
+const Fact kFree = local_bytes_fact(0);
 
 constexpr std::uint64_t kWhole = ~std::uint64_t{0};
 

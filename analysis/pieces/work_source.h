@@ -10,9 +10,10 @@
 
 namespace megascope::pieces {
 
-/// Presents a run of regions as a run of MPI calls: time outside of operations is a call, and
-/// operations are the work between calls. detect::detect() can then judge the operations. Contains
-/// no messages and no collectives. Any thread may read after construction.
+/// Presents a run of regions (a run of annotated or imported operations, without MPI calls) as a
+/// run of MPI calls: time outside of operations is a call, and operations are the work between
+/// calls. detect::detect() can then judge the operations. Contains no messages and no collectives.
+/// Any thread may read after construction.
 class WorkSource final : public RecordSource {
  public:
   /// The work that each process does alone; work that contains synchronisation is omitted. source:

@@ -15,7 +15,8 @@ struct GraphOptions {
   /// Limit for MPI programs. Of a run with more operations, as many steps as fit are kept, in eight
   /// segments distributed over the run.
   std::size_t max_operations = std::size_t{1} << 19;
-  /// Limit for runs of regions. Of a run with more operations, the first steps that fit are kept.
+  /// Limit for runs of regions (annotated or imported operations, without MPI calls). Of a run with
+  /// more operations, the first steps that fit are kept.
   std::size_t max_annotated_operations = std::size_t{1} << 24;
   unsigned jobs = 1;  ///< threads that read and match, including the caller's
   /// Runs of regions: the pieces, if the caller has read them already. null: build_graph() reads

@@ -17,8 +17,9 @@ class PreparedGraph {
   /// limitations reports their number.
   explicit PreparedGraph(OperationGraph& graph);
 
-  /// Returns false if the graph has no operations, or if more than a quarter of the time is in
-  /// operations with fewer than four instances of their type. limitations() then gives the reason.
+  /// Returns whether the graph can be replayed. False if it has no operations, or if more than a
+  /// quarter of the total duration is in operations whose type occurs fewer than four times in the
+  /// graph: too few for a typical duration. limitations() then gives the reason.
   bool can_be_replayed() const { return replay_.has_value(); }
   const OperationGraph& graph() const { return graph_; }
   const std::vector<std::string>& limitations() const { return limitations_; }

@@ -13,8 +13,15 @@ double mean(const std::vector<double>& values);
 /// Returns time_ns / other_ns; 1 if one of them is not positive.
 double ratio(double time_ns, double other_ns);
 
-/// The mean step times of a run's replays: as recorded, with typical durations, without slowness,
-/// and without or with only the slowness of given subjects. One thread.
+/// Replays a run with other durations of its operations, and keeps the mean step time of each
+/// replay. Durations of a replay:
+/// - as recorded;
+/// - typical: the mean or median duration of the operation's type (usual_time.h);
+/// - without slowness: as recorded, but shortened where a rank's operations of a type are on
+///   average slower than typical, in a step or in the whole run (usual_time.h);
+/// - a mixture: one of these for the operations of a subject, and another for all others. A subject
+///   is a rank, a group of ranks, a type of operation or a root cause.
+/// One thread.
 class Readings {
  public:
   /// player: outlives the object; all calls of expect() have been made. has_costs_only: replays

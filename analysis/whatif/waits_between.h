@@ -9,8 +9,9 @@
 
 namespace megascope::whatif {
 
-/// Identifies a piece: process index in the upper 32 bits, number of the piece in the process in
-/// the lower. In runs of regions, pieces are numbered across all processes and the process index is
+/// Identifies a piece, that is, a stretch of one thread's time (work or a communication call):
+/// index of the process in the upper 32 bits, number of the piece in the process in the lower. In
+/// runs without MPI calls, pieces are numbered across all processes and the index of the process is
 /// 0.
 using PieceKey = std::uint64_t;
 inline constexpr PieceKey kNoPiece = ~PieceKey{0};

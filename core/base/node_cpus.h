@@ -34,8 +34,8 @@ struct NodeCpus {
 /// thread. has_core_wait keeps its default. May throw std::bad_alloc.
 NodeCpus node_cpus();
 
-/// As node_cpus(), for a process that may use `processors` (ascending). root: directory that holds
-/// the kernel's files, for tests.
+/// Reads the NodeCpus of a process that may use `processors` (ascending) below `root`, a directory
+/// that holds the kernel's files. For tests.
 NodeCpus node_cpus(const std::vector<std::uint32_t>& processors, const std::string& root);
 
 /// Writes and parses the text form that traces store: "cores=0-3 processors=8 node_cores=4

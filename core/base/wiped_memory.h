@@ -4,9 +4,9 @@
 
 namespace megascope {
 
-/// Maps zeroed memory that a forked child finds zeroed again (MADV_WIPEONFORK), for a thread's
-/// state that must not survive a fork. Whole pages; never unmapped. Returns nullptr if the kernel
-/// provides none.
+/// Maps zeroed private memory for a thread's state that must not survive a fork: in a forked child
+/// it is zeroed again (MADV_WIPEONFORK; not before Linux 4.14). `bytes` is rounded up to whole
+/// pages. The memory is never unmapped. Returns nullptr if the kernel has no memory left.
 void* fork_wiped_memory(std::size_t bytes) noexcept;
 
 }  // namespace megascope

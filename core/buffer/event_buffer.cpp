@@ -4,6 +4,7 @@
 #include "core/buffer/recorder.h"
 #include "core/record/decode_words.h"
 #include "core/record/hook_words.h"
+#include "core/record/make_fact.h"
 
 #include <algorithm>
 #include <new>
@@ -74,8 +75,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   trace::PendingCall pending = chunk_->pending[0];
   const clock::Moment now = clock::measure_moment(recorder_.options().use_tsc);
   if (pending.words[0] == fold_decoder_.last_outer_word())
-    pending
-        .words[0] = trace::kUnknownCall;  // the call is recorded; only further facts of it follow
+    pending.words[0] = trace::kUnknownCall;  // it is recorded; only further facts of it follow
   if (encoding::is_region(pending.words[0])) {
     const std::uint64_t entered = encoding::entry_ticks(pending.words[0], base_ticks_);
     const auto region = static_cast<RegionId>(pending.words[0] & 0xFFFF);
@@ -222,7 +222,7 @@ Profile EventBuffer::profile_so_far() {
   if (is_ended_ || !is_usable()) return folded_;
   define_for_fold();
   Profile sum = folded_;
-  trace::CallDecoder decoder = fold_decoder_;
+  encoding::CallDecoder decoder = fold_decoder_;
   const auto add = [&](trace::ChunkHeader& chunk) {
     const std::uint64_t used = chunk.used_bytes.load(std::memory_order_acquire);
     decoder.begin_chunk({trace::first_word(&chunk), (used - sizeof chunk) / sizeof(Word)},
@@ -332,15 +332,14 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
     recorder_.count_loss(LossCause::kNoBuffer);
     return 0;
   }
-  const Fact left{.kind = FactKind::kLeft};
+  const Fact left = left_fact();
   Word* to = cursor_;
   to[0] = mark[0];
   to[1] = (mark[1] & Word{encoding::kWideComm} << 32) | Word{encoding::kHasFacts} << 56;
-  to[2] = encoding::short_fact(left.kind, left.request);
+  to[2] = encoding::short_left();
   Call call;
   std::size_t fact_count = 0;
-  const Word own[] = {to[0], to[1]};
-  (void)encoding::decode_words(own, encoding::kBareWords, base_ticks_, call, nullptr, fact_count);
+  (void)encoding::decode_words(to, encoding::kBareWords, base_ticks_, call, nullptr, fact_count);
   call.facts = {&left, 1};
   commit(to + encoding::kBareWords + encoding::kShortWords);
   (void)recorder_.guarded([&] { folded_.add(call); });

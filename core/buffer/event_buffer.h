@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/record/call_decoder.h"
 #include "core/record/profile.h"
 #include "core/trace/chunk_store.h"
-#include "core/trace/decoder.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
 
@@ -64,8 +64,9 @@ class EventBuffer {
 
   static constexpr std::size_t kMaxReserveWords = 512;
 
-  /// Returns the profile of the thread's calls so far, with times in ticks. Owning thread only;
-  /// kEvents only. Decodes at most one chunk. May throw std::bad_alloc.
+  /// Returns the profile of the thread's calls so far, with times in ticks. Call only on a buffer
+  /// of MPI calls (kEvents), in the thread that owns it. Calls of full chunks are in the profile
+  /// already; at most two chunks are decoded. May throw std::bad_alloc.
   Profile profile_so_far();
 
   /// Selects whether further records become part of the trace or are added to the profile only.
@@ -131,7 +132,7 @@ class EventBuffer {
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;
-  trace::CallDecoder fold_decoder_;
+  encoding::CallDecoder fold_decoder_;
   trace::HookDecoder hook_decoder_;
 };
 

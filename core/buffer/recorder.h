@@ -66,7 +66,8 @@ class Recorder {
   EventBuffer* buffer_of_this_thread() noexcept;
   /// Returns the calling thread's buffer for MPI calls if it exists, else nullptr.
   const EventBuffer* calls_of_this_thread() const noexcept { return t_buffers.calls; }
-  /// As buffer_of_this_thread(), for annotations: a second stream of the same location.
+  /// Returns the calling thread's buffer for annotations, created at the first call; it is a second
+  /// stream of the same location. nullptr after finish() or if memory ran out (counted).
   EventBuffer* hooks_of_this_thread() noexcept;
 
   // The following functions do not throw. If memory runs out, the loss is counted; functions that

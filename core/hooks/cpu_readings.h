@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kCpuReadingShare = 4000;
 /// Reads the calling thread's CPU time and records it. Returns the cost of the reading in ticks of
 /// the recorder's clock; 0 if nothing was read.
 std::uint64_t read_cpu() noexcept;
-/// As read_cpu(), called at step boundaries. Skipped if the last reading at a boundary is so recent
-/// that readings would exceed their share.
+/// Reads and records the calling thread's CPU time at a step boundary. Does nothing if the last
+/// reading at a boundary is so recent that readings would exceed their share of the time.
 void read_cpu_at_boundary() noexcept;
 
 /// Returns whether recording threads read their CPU time.

@@ -116,7 +116,8 @@ bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noe
   return true;
 }
 
-/// As put(), for a thread whose gate has kPlain, in as few instructions as possible.
+/// Writes one word with the present time and `what`, like put(), in as few instructions as
+/// possible. Only for a thread whose gate has kPlain.
 void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept;
 [[gnu::always_inline]] inline void put_plainly(HookThread& thread, unsigned what) noexcept {
   const std::uint64_t ticks = clock::tsc_ticks();

@@ -17,13 +17,16 @@
 /// Threads and phase: any thread, at any time, also before recording starts, after it ended and in
 /// a forked child. Calls outside of a recording are ignored, except definitions of names, which are
 /// kept.
-/// Errors: nothing throws. A call that cannot be recorded is counted (refusals.h).
+/// Errors: nothing throws. A call that cannot be recorded is ignored and counted: as refused
+/// (invalid arguments, too many names, no memory) or as unbalanced (enter and leave out of order).
+/// The report shows both counts (refusals.h).
 namespace megascope::hooks {
 
 /// Returns the identifier of a region name; the same name and group always have the same one.
-/// Returns kNoRegion if the name is empty or there are too many names (counted as refused). name:
-/// any bytes, of which the first 1000 are significant. group: RegionDefinition::group; the same
-/// name in two groups is two regions. Takes a lock: not for the hot path.
+/// Returns kNoRegion, and counts a refused call, if the name is empty, if there are too many names,
+/// or if memory runs out. name: any bytes, of which the first 1000 are significant. group:
+/// RegionDefinition::group; the same name in two groups is two regions. Takes a lock: not for the
+/// hot path.
 RegionId region(std::string_view name, std::string_view group = {}) noexcept;
 
 /// An attribute of a region instance, such as its micro-batch.
@@ -48,7 +51,8 @@ void enter_slow_path(RegionId region) noexcept;
   thread->open[thread->depth++] = region;
   put_plainly(*thread, region);
 }
-/// As enter(), with at most kMaxNumbers attributes; further ones are ignored.
+/// The calling thread enters a region with attributes. At most kMaxNumbers of them are recorded;
+/// further ones are ignored.
 inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 

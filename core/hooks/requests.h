@@ -24,8 +24,9 @@ void note_step_end() noexcept;
 /// Passes the application's answer to the sink. Ignored if nothing is recorded or served.
 void reply(std::string_view text) noexcept;
 
-/// Queues a request on which all ranks agreed at this step boundary. If kMaxWaitingRequests are
-/// queued, the oldest is dropped and counted as refused.
+/// Queues a request on which all ranks agreed at this step boundary, until the application polls
+/// for it. If kMaxWaitingRequests are queued, the oldest is dropped and counted as refused
+/// (refusals.h).
 void offer_request(std::string text);
 /// Sets the sink. Call before open(). It must exist until the process ends.
 void set_request_sink(RequestSink* sink) noexcept;

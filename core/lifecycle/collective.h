@@ -48,7 +48,8 @@ class Collective {
   /// Broadcasts `data` from `root`; resized on the other members.
   virtual Status bcast_resized(Bytes& data, int root) = 0;
 
-  /// As merge_up(), with the result on every member.
+  /// Reduces in a tree of O(log size) rounds: every member receives the merge of all, in rank
+  /// order.
   Status merge_all(Bytes& mine, const Merge& merge) {
     Status status = merge_up(mine, merge);
     if (status.is_ok()) status = bcast_resized(mine, 0);

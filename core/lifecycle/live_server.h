@@ -67,7 +67,8 @@ class LiveServer {
   /// are then dropped and counted.
   virtual bool take(LiveKind kind, std::int32_t world_rank,
                     std::span<const std::byte> bytes) noexcept = 0;
-  /// As take(), without a copy. Returns false with `bytes` unchanged if the queue is full.
+  /// Passes `bytes` to the thread without a copy. Returns false if the thread's queue is full; the
+  /// message is then counted and `bytes` is unchanged.
   virtual bool take_whole(LiveKind kind, std::int32_t world_rank,
                           std::vector<std::byte>&& bytes) noexcept = 0;
   /// Returns whether the capture requests of the clients (plugin/capture/capture_request.h) changed
@@ -78,7 +79,8 @@ class LiveServer {
   /// application answers by rank updates (plugin/capture/rank_update.h, Reply).
   virtual bool next_request(std::string& request) noexcept = 0;
   /// Informs the clients that the run ends, while the application continues to its end. Returns at
-  /// once. Further bytes are ignored. linger_ms: as close().
+  /// once. Further bytes are ignored. linger_ms: time for clients that have not received
+  /// everything, see close().
   virtual void begin_end(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
   /// Sends the verdict to the clients that have received the end, and closes their connections.
   /// Call once, after begin_end() of a run that was not aborted and before close(). Returns at

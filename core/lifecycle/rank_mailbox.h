@@ -25,7 +25,8 @@ class RankMailbox {
   /// the order in which it sent them.
   virtual void receive(std::int32_t world_rank,
                        std::span<const std::byte> rank_update) noexcept = 0;
-  /// As receive(); may take the bytes without a copy. `rank_update` is unspecified afterwards.
+  /// On rank 0: delivers a rank update like receive(), but may move the bytes instead of copying
+  /// them. `rank_update` is unspecified afterwards.
   virtual void receive_whole(std::int32_t world_rank,
                              std::vector<std::byte>&& rank_update) noexcept {
     receive(world_rank, rank_update);

@@ -58,9 +58,10 @@ class TreeCollective : public Collective {
   virtual Status receive(Bytes& message, int from) = 0;
 
  private:
-  /// Moves `data` from `root` to member 0, or from member 0 to `root`, along the path between them.
-  /// Every member on that path receives into its own `data`, which is overwritten; members off the
-  /// path leave `data` unchanged. Nothing happens if root is 0.
+  /// move_to_top() moves `data` from `root` to member 0, and move_from_top() from member 0 to
+  /// `root`, along the path between them in the tree. On each member of the path except the sender,
+  /// the bytes received replace `data`. Members that are not on the path leave `data` unchanged.
+  /// Nothing happens if root is 0. Return the first error of send() or receive() on this member.
   Status move_to_top(Bytes& data, int root);
   Status move_from_top(Bytes& data, int root);
 

@@ -7,10 +7,13 @@
 
 namespace megascope {
 
-/// Kind of a fact: what a call did, besides being entered and left. The comments name the OTF2
-/// event. Append only: the numbers are stored in traces.
+/// Kind of a fact: what a call did, besides being entered and left. Sorted by subject; the comments
+/// name the OTF2 event. The numbers are stored in traces: a new kind gets a number that was never
+/// used (the next one is 67), and a case in events::dispatch() (event_view.h).
 enum class FactKind : std::uint8_t {
   kNone = 0,
+
+  // Messages.
   kSend = 1,  ///< MpiSend: blocking send; peer, tag, bytes, comm
   kRecv = 2,  ///< MpiRecv: blocking receive; peer, tag, bytes, comm of the message; request if a
               ///< matched probe reserved the message (kMatched)
@@ -19,24 +22,56 @@ enum class FactKind : std::uint8_t {
                       ///< the receive buffer
   kSendComplete = 5,  ///< MpiIsendComplete: request
   kRecvComplete = 6,  ///< MpiIrecv: request; peer, tag, bytes, comm as received
-  kCancelled = 7,     ///< MpiRequestCancelled: completed as cancelled; no message
+  kMatched = 16,  ///< matched probe (MPI_Mprobe): peer, tag, bytes, comm; request identifies the
+                  ///< message
+  kProbed = 64,   ///< a probe found a message without receiving it: peer, tag, bytes, comm
+
+  // Requests.
+  kPersistentInit = 19,  ///< MPI_Send_init and similar: request identifies the persistent request;
+                         ///< no message yet
   kRequestTest = 8,  ///< MpiRequestTest: tested, not complete. RmaOpTest, with comm and window, for
                      ///< a one-sided operation
-  kRequestFreed = 9,  ///< MPI_Request_free on an active request: its completion is not recorded
-  kCollective = 10,   ///< MpiCollectiveBegin/End: peer = root; bytes sent, bytes_received; sequence
-                      ///< in comm
+  kRequestReady = 65,  ///< MPI_Request_get_status: the request is complete but still active;
+                       ///< request. For a receive also comm, peer, tag, bytes; else peer is kNoPeer
+  kRequestFreed = 9,   ///< MPI_Request_free on an active request: its completion is not recorded
+  kCancelRequested = 66,  ///< MPI_Cancel: request. The completion records whether it was cancelled
+  kCancelled = 7,         ///< MpiRequestCancelled: completed as cancelled; no message
+
+  // Collectives and communicators.
+  kCollective = 10,  ///< MpiCollectiveBegin/End: peer = root; bytes sent, bytes_received; sequence
+                     ///< in comm
   kCollectiveRequest = 11,   ///< NonBlockingCollectiveRequest: as kCollective, with request
   kCollectiveComplete = 12,  ///< NonBlockingCollectiveComplete: request; the other fields as at the
                              ///< start
   kCommCreated = 13,         ///< comm: communicator that the call created
   kCommFreed = 14,           ///< comm: communicator that the call freed
-  kError = 15,               ///< bytes: MPI error code that the call returned
-  kMatched = 16,   ///< matched probe (MPI_Mprobe): peer, tag, bytes, comm; request identifies the
-                   ///< message
-  kDuration = 17,  ///< encoding only: duration of the call in ticks, if it does not fit
-  kSendrecv = 18,  ///< encoding only: a kSend and a kRecv of one call
-  kPersistentInit = 19,  ///< MPI_Send_init and similar: request identifies the persistent request;
-                         ///< no message yet
+
+  // One-sided communication: `tag` is the window (window_of), comm its communicator, peer the rank
+  // of the target in it. `request` of an operation is its matching id, also if it has no MPI
+  // request.
+  kPut = 20,             ///< RmaPut: bytes to the target
+  kGet = 21,             ///< RmaGet: bytes_received from the target
+  kAccumulate = 22,      ///< RmaAtomic, accumulate: bytes
+  kGetAccumulate = 23,   ///< RmaAtomic, fetch and accumulate: bytes, bytes_received
+  kCompareAndSwap = 24,  ///< RmaAtomic, compare and swap: bytes of both operands, bytes_received
+  kRput = 25,            ///< as kPut, with an MPI request; kRmaComplete records its completion
+  kRget = 26,
+  kRaccumulate = 27,
+  kRgetAccumulate = 28,
+  kRmaComplete = 29,  ///< RmaOpCompleteNonBlocking: request. For the completion of other operations
+                      ///< see rma_completion.h
+  kWinCreated = 30,  ///< RmaWinCreate: bytes of local window memory; sequence among the collectives
+                     ///< on comm
+  kWinFreed = 31,    ///< RmaWinDestroy; sequence as kFence
+  kFence = 32,  ///< RmaCollectiveBegin/End: sequence among the fences and the free of the window;
+                ///< bytes: rma::kNoCheck ...
+  kGroupSync = 33,  ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost ...
+  kLock = 34,  ///< RmaRequestLock, RmaAcquireLock: peer, or kNoPeer for all; bytes: rma::kExclusive
+               ///< ...
+  kUnlock = 35,   ///< RmaReleaseLock: peer or kNoPeer
+  kFlush = 36,    ///< peer, or kNoPeer for all; bytes: 1 for local completion only
+  kWinSync = 37,  ///< RmaSync: memory synchronisation
+  kWindow = 38,   ///< any other call on the window; bytes attached
 
   // Files. Each fact names a file; core/record/file_fact.h defines the fields.
   kFileOpened = 40,   ///< IoCreateHandle; sequence among the collectives on comm
@@ -61,46 +96,23 @@ enum class FactKind : std::uint8_t {
   kFileCollective = 56,  ///< request: number of the call among the collective ones on the file of
                          ///< its other facts. For an MPI_File_open that failed: comm, and sequence
                          ///< in it
-  // One-sided communication: `tag` is the window (window_of), comm its communicator, peer the rank
-  // of the target in it. `request` of an operation is its matching id, also if it has no MPI
-  // request.
-  kPut = 20,             ///< RmaPut: bytes to the target
-  kGet = 21,             ///< RmaGet: bytes_received from the target
-  kAccumulate = 22,      ///< RmaAtomic, accumulate: bytes
-  kGetAccumulate = 23,   ///< RmaAtomic, fetch and accumulate: bytes, bytes_received
-  kCompareAndSwap = 24,  ///< RmaAtomic, compare and swap: bytes of both operands, bytes_received
-  kRput = 25,            ///< as kPut, with an MPI request; kRmaComplete records its completion
-  kRget = 26,
-  kRaccumulate = 27,
-  kRgetAccumulate = 28,
-  kRmaComplete = 29,  ///< RmaOpCompleteNonBlocking: request. For the completion of other operations
-                      ///< see rma_completion.h
-  kWinCreated = 30,  ///< RmaWinCreate: bytes of local window memory; sequence among the collectives
-                     ///< on comm
-  kWinFreed = 31,    ///< RmaWinDestroy; sequence as kFence
-  kFence = 32,  ///< RmaCollectiveBegin/End: sequence among the fences and the free of the window;
-                ///< bytes: rma::kNoCheck ...
-  kGroupSync = 33,  ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost ...
-  kLock = 34,  ///< RmaRequestLock, RmaAcquireLock: peer, or kNoPeer for all; bytes: rma::kExclusive
-               ///< ...
-  kUnlock = 35,      ///< RmaReleaseLock: peer or kNoPeer
-  kFlush = 36,       ///< peer, or kNoPeer for all; bytes: 1 for local completion only
-  kWinSync = 37,     ///< RmaSync: memory synchronisation
-  kWindow = 38,      ///< any other call on the window; bytes attached
-  kRepeated = 60,    ///< encoding only: the record stands for `request` consecutive calls without
-                     ///< result, in which `bytes` ticks were spent; the duration is from the first
-                     ///< entry to the last return
-  kLocalBytes = 62,  ///< bytes that a local call packed, unpacked, reduced, allocated or measured;
-                     ///< they are not sent
-  kCallSite = 61,    ///< request: 1 + number of the CallSiteDefinition of the call
+
+  // The call itself.
   kValue = 63,       ///< an argument or result of the call: name (tag) and value (bytes);
                      ///< core/record/value_fact.h
-  kProbed = 64,      ///< a probe found a message without receiving it: peer, tag, bytes, comm
-  kRequestReady = 65,  ///< MPI_Request_get_status: the request is complete but still active;
-                       ///< request. For a receive also comm, peer, tag, bytes; else peer is kNoPeer
-  kCancelRequested = 66,  ///< MPI_Cancel: request. The completion records whether it was cancelled
+  kLocalBytes = 62,  ///< bytes that a local call packed, unpacked, reduced, allocated or measured;
+                     ///< they are not sent
+  kError = 15,       ///< bytes: MPI error code that the call returned
+  kCallSite = 61,    ///< request: 1 + number of the CallSiteDefinition of the call
   kLeft = 59,  ///< the call did not return: an exception, longjmp or the end of the thread left it.
                ///< The time is unknown: it lasts until the end of the last call inside of it
+
+  // Encoding only: readers never get these kinds.
+  kSendrecv = 18,  ///< a kSend and a kRecv of one call
+  kDuration = 17,  ///< duration of the call in ticks, if it does not fit
+  kRepeated = 60,  ///< the record stands for `request` consecutive calls without
+                   ///< result, in which `bytes` ticks were spent; the duration is from the first
+                   ///< entry to the last return
 };
 
 struct Fact {

@@ -107,6 +107,8 @@ inline constexpr unsigned kMaxShortRun = 0xFF;
 inline constexpr Word short_fact(FactKind kind, RequestId request) {
   return Word{kShortFact} | Word{static_cast<std::uint8_t>(kind)} << 16 | Word{request} << 32;
 }
+/// Returns the short fact of a call that did not return.
+inline constexpr Word short_left() { return short_fact(FactKind::kLeft, kNoRequest); }
 inline constexpr std::uint32_t short_run(Word word) {
   return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun);
 }

@@ -76,6 +76,10 @@ constexpr FileAccess access_of(const Fact& fact) {
           .is_collective = (fact.sequence & 0x80000000) != 0};
 }
 
+/// Gives a blocking transfer or kFileSync, which have no request, a number. For readers that keep
+/// the fact from the begin of the call to its end.
+constexpr void set_number(Fact& fact, RequestId number) { fact.request = number; }
+
 enum class SeekFrom : std::int32_t { kStart, kCurrent, kEnd };
 
 /// A seek, in elementary types of the file view. reached: kNoOffset if it is unknown without

@@ -44,45 +44,50 @@ class MessageScan {
                                &LocationDefinition::lacks_beginning);
   }
   void add(const Fact& fact, std::vector<std::uint64_t>& slots) {
-    switch (fact.kind) {
-      case FactKind::kSend:
-        return slots.push_back(post(sent(fact)));
-      case FactKind::kSendRequest:
-        return slots.push_back(open(fact, sent(fact)));
-      case FactKind::kRecvRequest:
-        if (!was_probed(fact.request)) open(fact, is_wild(fact) ? 0 : received(fact));
-        return;
-      case FactKind::kMatched:
-        open(fact, received(fact));
-        if (fact.request != kNoRequest) probed_[fact.request] = true;
-        return;
-      case FactKind::kRecv:
-        return slots.push_back(fact.request == kNoRequest ? post(received(fact)) : complete(fact));
-      case FactKind::kRecvComplete:
-        return slots.push_back(complete(fact));
-      case FactKind::kSendComplete:
-      case FactKind::kRequestFreed:
-        close(fact.request);
-        return;
-      case FactKind::kCancelled:
-        if (const std::uint64_t posting = close(fact.request); posting != 0)
-          postings_[posting - 1] = 0;
-        return;
-      default:
-        return;
-    }
+    events::visit(
+        fact,
+        events::Handler{
+            [&](events::Send send) {
+              slots.push_back(send.is_blocking() ? post(series_.sent(send))
+                                                 : open(send.request(), series_.sent(send)));
+            },
+            [this](events::PostedReceive receive) {
+              if (!was_probed(receive.request()))
+                open(receive.request(), is_wild(receive) ? 0 : series_.received(receive));
+            },
+            [this](events::MatchedProbe probe) {
+              open(probe.request(), series_.received(probe));
+              if (probe.request() != kNoRequest) probed_[probe.request()] = true;
+            },
+            [&](events::Receive receive) {
+              const bool is_new = receive.is_blocking() && receive.request() == kNoRequest;
+              slots.push_back(is_new ? post(series_.received(receive)) : complete(receive));
+            },
+            [this](events::Completion completion) {
+              using Way = events::Completion::Way;
+              if (completion.way() == Way::kOneSided) return;
+              const std::uint64_t posting = close(completion.request());
+              if (completion.way() == Way::kCancelled && posting != 0) postings_[posting - 1] = 0;
+            },
+            events::Ignores<events::FoundMessage, events::RequestUse, events::Collective,
+                            events::CollectiveCompletion, events::CommChange, events::RmaOperation,
+                            events::RmaSync, events::WindowUse, events::FileTransfer,
+                            events::FileUse, events::FileCollective, events::Error,
+                            events::LocalBytes, events::CallSite, events::Value, events::Left>()});
   }
 
   std::uint64_t post(std::uint64_t series) {
     postings_.push_back(series);
     return postings_.size();
   }
-  std::uint64_t open(const Fact& fact, std::uint64_t series) {
+  std::uint64_t open(RequestId request, std::uint64_t series) {
     const std::uint64_t posting = post(series);
-    if (fact.request != kNoRequest) open_[fact.request] = posting;
+    if (request != kNoRequest) open_[request] = posting;
     return posting;
   }
-  static bool is_wild(const Fact& fact) { return fact.peer == kAnySource || fact.tag == kAnyTag; }
+  static bool is_wild(events::PostedReceive receive) {
+    return receive.peer() == kAnySource || receive.tag() == kAnyTag;
+  }
   /// Returns true once for a request that is the message of a matched probe.
   bool was_probed(RequestId request) {
     bool value = false;
@@ -95,14 +100,11 @@ class MessageScan {
   }
   /// Returns the posting of a receive that completes, now that its series is known; 0 if it was
   /// posted before the trace began.
-  std::uint64_t complete(const Fact& fact) {
-    const std::uint64_t posting = close(fact.request);
-    if (posting != 0) postings_[posting - 1] = received(fact);
+  std::uint64_t complete(events::Receive receive) {
+    const std::uint64_t posting = close(receive.request());
+    if (posting != 0) postings_[posting - 1] = series_.received(receive);
     return posting;
   }
-
-  std::uint64_t sent(const Fact& fact) const { return series_.sent(fact); }
-  std::uint64_t received(const Fact& fact) const { return series_.received(fact); }
 
   /// Replaces the series of each posting by the identifier of its message.
   void count_postings() {

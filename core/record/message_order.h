@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/record/event_view.h"
 #include "core/record/source.h"
 
 #include <cstdint>
@@ -40,9 +41,8 @@ class MessageOrder {
 
   /// Returns whether the fact has an entry in flow_ids(): sends where they start, receives where
   /// they complete.
-  static bool is_message(FactKind kind) {
-    return kind == FactKind::kSend || kind == FactKind::kSendRequest || kind == FactKind::kRecv ||
-           kind == FactKind::kRecvComplete;
+  static bool is_message(const Fact& fact) {
+    return events::is_any<events::Send, events::Receive>(fact);
   }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/call.h"
+#include "core/record/event_view.h"
 #include "core/record/hash.h"
 #include "core/record/world_ranks.h"
 
@@ -19,12 +19,29 @@ class MessageSeries {
     for (const CommDefinition& comm : process.comms) comm_hashes_.push_back(mix(comm.global_name));
   }
 
-  /// Return the series of a message that the process sends or receives; 0 if it is unknown. fact:
-  /// has communicator, peer and tag.
-  std::uint64_t sent(const Fact& fact) const { return of(fact, world_rank_, partner(fact)); }
-  std::uint64_t received(const Fact& fact) const { return of(fact, partner(fact), world_rank_); }
+  /// Communicator, peer and tag of a message.
+  struct Envelope {
+    CommId comm = kNoComm;
+    std::int32_t peer = kNoPeer;
+    std::int32_t tag = 0;
+
+    Envelope() = default;
+    Envelope(events::Message message)
+        : comm(message.comm()), peer(message.peer()), tag(message.tag()) {}
+    bool operator==(const Envelope&) const = default;
+  };
+
+  /// Return the series of a message that the process sends or receives; 0 if it is unknown.
+  std::uint64_t sent(const Envelope& message) const {
+    return of(message, world_rank_, partner(message));
+  }
+  std::uint64_t received(const Envelope& message) const {
+    return of(message, partner(message), world_rank_);
+  }
   /// Returns the world rank of the other end; negative if there is none.
-  std::int32_t partner(const Fact& fact) const { return world_ranks_.of(fact.comm, fact.peer); }
+  std::int32_t partner(const Envelope& message) const {
+    return world_ranks_.of(message.comm, message.peer);
+  }
 
   /// Returns the identifier of message `number` (from 0) of a series. Two messages share an
   /// identifier with negligible probability. Never 0.
@@ -33,12 +50,12 @@ class MessageSeries {
   }
 
  private:
-  std::uint64_t of(const Fact& fact, std::int32_t sender, std::int32_t receiver) const {
+  std::uint64_t of(const Envelope& message, std::int32_t sender, std::int32_t receiver) const {
     if (sender < 0 || receiver < 0) return 0;
     const std::uint64_t ends = std::uint64_t{static_cast<std::uint32_t>(sender)} << 32 |
                                static_cast<std::uint32_t>(receiver);
-    return not_zero(
-        combined(combined(comm_hashes_[fact.comm], ends), static_cast<std::uint32_t>(fact.tag)));
+    return not_zero(combined(combined(comm_hashes_[message.comm], ends),
+                             static_cast<std::uint32_t>(message.tag)));
   }
 
   std::int32_t world_rank_;

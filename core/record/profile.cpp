@@ -1,9 +1,7 @@
 #include "core/record/profile.h"
 
 #include "core/base/scarce_memory.h"
-#include "core/record/file_fact.h"
 #include "core/record/user_regions.h"
-#include "core/record/value_fact.h"
 
 #include <algorithm>
 
@@ -167,72 +165,70 @@ void Profile::find_peer(KnownPeer& known) {
   known.index = peer_keys_.find(static_cast<std::uint32_t>(known.world_rank));
 }
 
-void Profile::note_file(const Fact& fact, CallShape& shape) {
-  FileSums::Row& file = files_.row(file_of(fact));
-  file.note(fact);
+void Profile::note_file(events::OnFile event, CallShape& shape) {
+  FileSums::Row& file = files_.row(event.file());
+  file.note(event.fact());
   shape.on_file(&file);
-  shape.on_comm(fact.comm);
-  if (ends_transfer(fact.kind))
-    (is_file_write(fact.kind) ? shape.bytes_sent : shape.bytes_received) += transferred(fact);
+  shape.on_comm(event.comm());
 }
 
 void Profile::note(const Fact& fact, RegionId region, CallShape& shape) {
-  if (is_file_fact(fact.kind)) {
-    if (fact.kind == FactKind::kFileOpened)
-      collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
-    return note_file(fact, shape);
-  }
-  switch (fact.kind) {
-    case FactKind::kSend:
-    case FactKind::kSendRequest:
-      note_sent(fact.bytes, known_peer(fact.comm, fact.peer));
-      shape.bytes_sent += fact.bytes;
-      break;
-    case FactKind::kRecv:
-    case FactKind::kRecvComplete:
-      shape.bytes_received += fact.bytes;
-      break;
-    case FactKind::kRecvRequest:
-    case FactKind::kMatched:
-      break;
-    case FactKind::kCollective:
-    case FactKind::kCollectiveRequest:
-      collectives_.add(fact.comm, region, fact.sequence, fact.peer);
-      shape.bytes_sent += fact.bytes;
-      shape.bytes_received += fact.bytes_received;
-      [[fallthrough]];
-    case FactKind::kCollectiveComplete:
-      shape.on_comm(fact.comm);
-      return;
-    case FactKind::kPut:
-    case FactKind::kGet:
-    case FactKind::kAccumulate:
-    case FactKind::kGetAccumulate:
-    case FactKind::kCompareAndSwap:
-    case FactKind::kRput:
-    case FactKind::kRget:
-    case FactKind::kRaccumulate:
-    case FactKind::kRgetAccumulate:
-      shape.bytes_sent += fact.bytes;
-      shape.bytes_received += fact.bytes_received;
-      break;
-    case FactKind::kWinCreated:
-      collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
-      return;
-    case FactKind::kFileCollective:
-      if (fact.comm != kNoComm)
-        collectives_.add(fact.comm, region, fact.sequence, kNoPeer);
-      else
-        collectives_.add_on_file(shape.comm, region, fact.request);
-      return;
-    case FactKind::kCallSite:
-      shape.site = fact.request;
-      return;
-    default:  // not a message here: completed sends were counted when they started
-      return;
-  }
-  shape.on_comm(fact.comm);
-  shape.with_peer(class_of(known_peer(fact.comm, fact.peer), fact.peer));
+  const auto note_partner = [&](CommId comm, std::int32_t peer) {
+    shape.on_comm(comm);
+    shape.with_peer(class_of(known_peer(comm, peer), peer));
+  };
+  events::visit(
+      fact,
+      events::Handler{
+          [&](events::Send send) {
+            note_sent(send.bytes(), known_peer(send.comm(), send.peer()));
+            shape.bytes_sent += send.bytes();
+            note_partner(send.comm(), send.peer());
+          },
+          [&](events::Receive receive) {
+            shape.bytes_received += receive.bytes();
+            note_partner(receive.comm(), receive.peer());
+          },
+          events::on<events::PostedReceive, events::MatchedProbe>(
+              [&](auto message) { note_partner(message.comm(), message.peer()); }),
+          [&](events::Collective collective) {
+            collectives_.add(collective.comm(), region, collective.sequence(), collective.root());
+            shape.bytes_sent += collective.bytes_sent();
+            shape.bytes_received += collective.bytes_received();
+            shape.on_comm(collective.comm());
+          },
+          [&](events::CollectiveCompletion collective) { shape.on_comm(collective.comm()); },
+          [&](events::RmaOperation operation) {
+            shape.bytes_sent += operation.bytes_to_target();
+            shape.bytes_received += operation.bytes_from_target();
+            note_partner(operation.comm(), operation.target());
+          },
+          [&](events::WindowUse use) {
+            if (use.use() == events::WindowUse::Use::kCreated)
+              collectives_.add(use.comm(), region, use.sequence(), kNoPeer);
+          },
+          [&](events::FileTransfer transfer) {
+            note_file(transfer, shape);
+            if (transfer.has_ended())
+              (transfer.is_write() ? shape.bytes_sent
+                                   : shape.bytes_received) += transfer.transferred();
+          },
+          [&](events::FileUse use) {
+            if (use.use() == events::FileUse::Use::kOpened)
+              collectives_.add(use.comm(), region, use.sequence(), kNoPeer);
+            note_file(use, shape);
+          },
+          [&](events::FileCollective call) {
+            if (call.comm() != kNoComm)
+              collectives_.add(call.comm(), region, call.sequence(), kNoPeer);
+            else
+              collectives_.add_on_file(shape.comm, region, call.number());
+          },
+          [&](events::CallSite called) { shape.site = called.site() + 1; },
+          // Completed sends were counted when they started.
+          events::Ignores<events::FoundMessage, events::Completion, events::RequestUse,
+                          events::CommChange, events::RmaSync, events::Error, events::LocalBytes,
+                          events::Value, events::Left>()});
 }
 
 void Profile::add_region(const Call& call) {

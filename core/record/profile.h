@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/call.h"
 #include "core/record/collective_sums.h"
 #include "core/record/definitions.h"
+#include "core/record/event_view.h"
 #include "core/record/file_sums.h"
 #include "core/record/point.h"
 #include "core/record/region_sums.h"
@@ -134,7 +134,10 @@ class Profile {
 
   void add(const Call& call);
 
-  /// A call that has returned, with at most one fact.
+  /// A call that has returned, without facts of its own: the add_…() functions below have the fact
+  /// as arguments. Each counts the same as add() with a Call that has this fact, and is faster,
+  /// because no Call is created. A call whose region is not an MPI function is added to the
+  /// annotated regions instead.
   struct PlainCall {
     RegionId region = kNoRegion;
     CommId comm = kNoComm;
@@ -144,21 +147,22 @@ class Profile {
     std::uint64_t sent = 0;  ///< collectives: bytes sent
     std::uint64_t received = 0;
   };
-  /// As add() of a call without facts.
+  /// Adds a call without facts.
   void add_plain(const PlainCall& call) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     add_to_row(call, PeerClass::kNone);
   }
-  /// As add() of a call with one collective on call.comm, with the bytes call.sent and
-  /// call.received.
+  /// Adds a collective call on call.comm. sequence: its number on the communicator. root: kNoPeer
+  /// if it has none. The bytes are call.sent and call.received.
   void add_collective(const PlainCall& call, std::uint32_t sequence, std::int32_t root) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     collectives_.add(call.comm, call.region, sequence, root);
     add_to_row(call, PeerClass::kNone);
   }
-  /// As add() of a call with one message sent or received on call.comm.
+  /// Adds a call with one message on call.comm: sent to `peer` if is_sent, else received from
+  /// `peer`.
   void add_message(PlainCall call, bool is_sent, std::int32_t peer, std::uint64_t bytes) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
@@ -167,8 +171,8 @@ class Profile {
     (is_sent ? call.sent : call.received) = bytes;
     add_to_row(call, class_of(known, peer));
   }
-  /// As add() of a call with one message sent and one received on call.comm, with the bytes
-  /// call.sent and call.received.
+  /// Adds a call with one message of call.sent bytes to `to` and one of call.received bytes from
+  /// `from`, both on call.comm (MPI_Sendrecv).
   void add_exchange(const PlainCall& call, std::int32_t to, std::int32_t from) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
@@ -178,22 +182,24 @@ class Profile {
     const PeerClass received = class_of(known_peer(call.comm, from), from);
     add_to_row(call, sent == received ? sent : PeerClass::kOther);
   }
-  /// As add() of a call with a one-sided operation on `target` on call.comm, with the bytes
-  /// call.sent and call.received.
+  /// Adds a call with a one-sided operation on `target` in call.comm. The bytes are call.sent and
+  /// call.received.
   void add_one_sided(const PlainCall& call, std::int32_t target) {
     if (is_foreign(call.region)) [[unlikely]]
       return regions_.add(call.region, call.time);
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
-  /// Adds the call site of a call that was added already: as its kCallSite fact in add().
+  /// Adds the call site of a call that was added already by one of the functions above. Ignores
+  /// calls whose region is not an MPI function.
   void add_site(const PlainCall& call, std::uint32_t site) {
     if (is_foreign(call.region)) return;  // regions have no call site
     sites_.add(
         {.site = site, .region = call.region, .calls = 1, .time = call.depth == 0 ? call.time : 0});
   }
-  /// Adds an annotated region: as add() of such a call.
+  /// Adds the sums of an annotated region.
   void add_region(const RegionTotals& totals) { regions_.add(totals); }
-  /// Adds a range: its count at the start, its time at the stop.
+  /// Add the start and the stop of a range, which is an interval that need not nest with regions.
+  /// The count is added at the start, the time at the stop.
   void add_range_start(RegionId name) { regions_.add({.region = name, .count = 1}); }
   void add_range_stop(RegionId name, std::uint64_t time) {
     regions_.add({.region = name, .count = 0, .time = time, .max_time = time});
@@ -267,7 +273,7 @@ class Profile {
   };
 
   void note(const Fact& fact, RegionId region, CallShape& shape);
-  void note_file(const Fact& fact, CallShape& shape);
+  void note_file(events::OnFile event, CallShape& shape);
   void find_peer(KnownPeer& known);
   void learn_peer(KnownPeer& known, CommId comm, std::int32_t peer) const;
   std::int32_t world_rank_of(CommId comm, std::int32_t peer) const;

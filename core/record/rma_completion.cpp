@@ -11,54 +11,77 @@ constexpr std::int32_t kLowestTarget = std::numeric_limits<std::int32_t>::min();
 /// Returns whether the operation is complete at the target when its data arrives at the origin. Not
 /// true for MPI_Rget_accumulate, whose result may arrive before the target is updated (MPI-4.1
 /// §12.3.5).
-bool is_complete_with_its_data(FactKind kind) {
-  return kind == FactKind::kGet || kind == FactKind::kRget || kind == FactKind::kGetAccumulate ||
-         kind == FactKind::kCompareAndSwap;
+bool is_complete_with_its_data(events::RmaOperation operation) {
+  using Operation = events::RmaOperation::Operation;
+  switch (operation.operation()) {
+    case Operation::kGet:
+    case Operation::kCompareAndSwap:
+      return true;
+    case Operation::kGetAccumulate:
+      return !operation.has_mpi_request();
+    case Operation::kPut:
+    case Operation::kAccumulate:
+      return false;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::span<const RmaCompletion::Done> RmaCompletion::add(const Fact& fact) {
   done_.clear();
-  if (is_rma_operation(fact.kind)) {
-    issue(fact);
-    return done_;
-  }
-  Reach reach = Reach::kTarget;
-  switch (fact.kind) {
-    case FactKind::kRmaComplete:
-    case FactKind::kRequestFreed:
-      complete_request(fact.request);
-      return done_;
-    case FactKind::kFence:
-    case FactKind::kUnlock:
-      break;
-    case FactKind::kFlush:
-      if (fact.bytes != 0) reach = Reach::kOrigin;
-      break;
-    case FactKind::kGroupSync:
-      if ((fact.bytes & rma::kGroupSyncMask) != rma::kComplete) return done_;
-      reach = Reach::kOriginForGood;  // remote completion is reported by the targets' MPI_Win_wait
-      break;
-    case FactKind::kWinFreed:
-      break;
-    default:
-      return done_;
-  }
-  if (fact.peer == kNoPeer) {
-    complete_window(window_of(fact), reach);
-    return done_;
-  }
-  const auto found = open_.find({window_of(fact), fact.peer});
-  if (found != open_.end()) complete_target(window_of(fact), found->second, reach);
+  events::visit(fact,
+                events::Handler{
+                    [this](events::RmaOperation operation) { issue(operation); },
+                    [this](events::RmaSync sync) { synchronize(sync); },
+                    [this](events::WindowUse use) {
+                      if (use.use() == events::WindowUse::Use::kFreed)
+                        complete(use, Reach::kTarget);
+                    },
+                    [this](events::Completion completion) {
+                      using Way = events::Completion::Way;
+                      if (completion.way() == Way::kOneSided || completion.way() == Way::kFreed)
+                        complete_request(completion.request());
+                    },
+                    events::Ignores<events::Send, events::PostedReceive, events::Receive,
+                                    events::MatchedProbe, events::FoundMessage, events::RequestUse,
+                                    events::Collective, events::CollectiveCompletion,
+                                    events::CommChange, events::FileTransfer, events::FileUse,
+                                    events::FileCollective, events::Error, events::LocalBytes,
+                                    events::CallSite, events::Value, events::Left>()});
   return done_;
 }
 
-void RmaCompletion::issue(const Fact& fact) {
-  const Target target{window_of(fact), fact.peer};
+void RmaCompletion::synchronize(events::RmaSync sync) {
+  using Sync = events::RmaSync::Sync;
+  switch (sync.sync()) {
+    case Sync::kFence:
+    case Sync::kUnlock:
+      return complete(sync, Reach::kTarget);
+    case Sync::kFlush:
+      return complete(sync, sync.is_local_only() ? Reach::kOrigin : Reach::kTarget);
+    case Sync::kGroup:
+      // Remote completion is reported by the targets' MPI_Win_wait.
+      if (sync.group_function() == rma::kComplete) complete(sync, Reach::kOriginForGood);
+      return;
+    case Sync::kLock:
+    case Sync::kMemory:
+      return;
+  }
+}
+
+/// Completes the operations on the event's target, or on its window if it has no target.
+void RmaCompletion::complete(events::OneSided event, Reach reach) {
+  if (event.target() == kNoPeer) return complete_window(event.window(), reach);
+  const auto found = open_.find({event.window(), event.target()});
+  if (found != open_.end()) complete_target(event.window(), found->second, reach);
+}
+
+void RmaCompletion::issue(events::RmaOperation operation) {
+  const Target target{operation.window(), operation.target()};
   open_[target].issued.push_back(
-      {.id = fact.request, .is_get = is_complete_with_its_data(fact.kind)});
-  if (has_rma_request(fact.kind)) requests_[fact.request] = target;
+      {.id = operation.request(), .is_get = is_complete_with_its_data(operation)});
+  if (operation.has_mpi_request()) requests_[operation.request()] = target;
 }
 
 /// Finds an operation. Ids ascend as long as one thread issues operations; otherwise a linear

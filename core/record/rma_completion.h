@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/call.h"
+#include "core/record/event_view.h"
 
 #include <cstdint>
 #include <map>
@@ -53,7 +53,9 @@ class RmaCompletion {
     kOriginForGood  ///< local completion; remote completion will not be reported
   };
 
-  void issue(const Fact& fact);
+  void issue(events::RmaOperation operation);
+  void synchronize(events::RmaSync sync);
+  void complete(events::OneSided event, Reach reach);
   void complete_request(RequestId request);
   void complete_window(WinId window, Reach reach);
   void complete_target(WinId window, Operations& operations, Reach reach);

@@ -2,7 +2,7 @@
 
 #include "core/record/call.h"
 #include "core/record/definitions.h"
-#include "core/record/value_fact.h"
+#include "core/record/event_view.h"
 
 #include <cstdint>
 #include <string_view>
@@ -39,8 +39,8 @@ class UserRegions {
 /// Returns the application's number of the step that a region is or belongs to; -1 if it has none.
 inline std::int64_t annotated_step(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kStep)
-      return value_of(fact);
+    const auto value = events::as<events::Value>(fact);
+    if (value && value->name() == ValueName::kStep) return value->number();
   }
   return -1;
 }
@@ -48,7 +48,8 @@ inline std::int64_t annotated_step(const Call& call) {
 /// Returns whether the call is a further part of a region that began before.
 inline bool is_continued(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind == FactKind::kValue && value_name_of(fact) == ValueName::kContinued) return true;
+    const auto value = events::as<events::Value>(fact);
+    if (value && value->name() == ValueName::kContinued) return true;
   }
   return false;
 }

@@ -38,8 +38,8 @@ class ChunkStore {
   ChunkStore& operator=(const ChunkStore&) = delete;
 
   /// Creates the file, never over an existing one, with its header page. size_limit_bytes: bound of
-  /// the whole file. local_ranks: processes of the job on this node, among which the space left to
-  /// the application is divided (Space); 0: leave none.
+  /// the whole file. local_ranks: number of processes of the job on this node; the disk space or
+  /// memory that buffers may use is divided among them (space.h). 0: only size_limit_bytes applies.
   Status create(const std::string& path, Backing backing, std::uint64_t size_limit_bytes,
                 std::uint32_t local_ranks = 0);
 
@@ -52,19 +52,22 @@ class ChunkStore {
   using Use = Space::Use;
 
   /// Returns a zeroed chunk with `magic`, `chunk_bytes` and `used_bytes` set. Its size is `bytes`,
-  /// or what the limit leaves if that is at least `min_bytes` (both multiples of
-  /// kChunkAlignment).
-  /// On failure returns nullptr with the reason in `status`. Reaching the limit of create() is not
-  /// an error (status stays ok); a refusal by Space is.
+  /// or what is left below the size limit of create() if that is less but at least `min_bytes`.
+  /// Both sizes are multiples of kChunkAlignment. Returns nullptr
+  /// - with `status` ok: the size limit is reached, create() has not succeeded, or
+  ///   is_out_of_space() is true and the chunk is for events;
+  /// - with an error in `status`: the file must not grow by so much, because the disk or the memory
+  ///   is nearly full (Space), or the operating system reports an error.
   ChunkHeader* acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                        Use use = Use::kEvents);
   /// Ends writing to a chunk: unmaps it, or writes it to the file.
   Status release(ChunkHeader* chunk);
 
-  /// Returns whether Space has refused to let the file grow. It is not asked again.
+  /// Returns whether the disk or the memory was too full for a chunk of events (Space). No further
+  /// chunks of events are then created.
   bool is_out_of_space() const noexcept { return is_out_of_space_.load(std::memory_order_relaxed); }
-  /// Returns the bound of the whole file: the limit of create(), or the share of memory if that is
-  /// less.
+  /// Returns the bound of the whole file: size_limit_bytes of create(), or the process's share of
+  /// memory (Space::memory_bytes()) if that is less.
   std::uint64_t bound_bytes() const noexcept {
     return std::min(size_limit_bytes_, space_.memory_bytes());
   }
@@ -77,7 +80,8 @@ class ChunkStore {
   /// a chunk and a complete or partial copy uses the one with more records, so a kill at any moment
   /// loses nothing.
   Offset append_copy(const ChunkHeader* chunk, Status& status);
-  /// As append_copy(), over an older copy of the same size, which is lost.
+  /// Writes the content of a chunk over an older copy of the same size, which is lost. offset:
+  /// result of append_copy() for that copy.
   Status overwrite(const ChunkHeader* chunk, Offset offset);
   /// Marks a released chunk or a copy as empty.
   Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);

@@ -30,11 +30,11 @@ ProcessIdentity identity_in(const FileHeader& header);
 ///   inodes in one boot suffice.
 Liveness liveness_of(const ProcessInfo& info);
 
-/// As liveness_of(), for a trace in scratch storage, with the file as further evidence. file:
-/// descriptor of the trace, O_RDONLY, owned by geteuid().
-/// The kernel knows whether any process maps the file: F_SETLEASE refuses a read lease while a
-/// writable mapping or descriptor exists, in every PID namespace. It is used on file systems that
-/// one kernel mounts at a time (ext, XFS, F2FS, JFS, tmpfs).
+/// Determines the liveness of the writer of a trace in scratch storage: like liveness_of(), with
+/// the file as further evidence. file: descriptor of the trace, O_RDONLY, owned by geteuid(). The
+/// kernel knows whether any process maps the file: F_SETLEASE refuses a read lease while a writable
+/// mapping or descriptor exists, in every PID namespace. It is used on file systems that one kernel
+/// mounts at a time (ext, XFS, F2FS, JFS, tmpfs).
 /// - A refused lease means kRuns, even if the identity says kGone: a process restored by CRIU has
 ///   another start time.
 /// - A granted lease is used only where the identity does not decide (containers, shared scratch),

@@ -1,5 +1,7 @@
 #include "core/trace/location_stream.h"
 
+#include "core/record/event_view.h"
+
 #include <algorithm>
 
 namespace megascope::trace {
@@ -57,9 +59,7 @@ bool LocationStream::next_recorded(Call& call) {
 void LocationStream::hold(const Call& call) {
   held_.push_back({call, {call.facts.begin(), call.facts.end()}});
   Call& outer = held_.back().call;
-  if (std::none_of(call.facts.begin(), call.facts.end(),
-                   [](const Fact& fact) { return fact.kind == FactKind::kLeft; }))
-    return;
+  if (!events::find<events::Left>(call.facts)) return;
   for (const Held& inner : held_) {
     if (inner.call.enter_ns >= outer.enter_ns)
       outer.leave_ns = std::max(outer.leave_ns, inner.call.leave_ns);

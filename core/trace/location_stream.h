@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/record/call.h"
+#include "core/record/call_decoder.h"
 #include "core/record/time_map.h"
-#include "core/trace/decoder.h"
 #include "core/trace/reader.h"
 
 #include <vector>
@@ -32,7 +32,7 @@ class LocationStream final : public CallStream {
   const TraceFile& file_;
   LocationId location_;
   TimeMap map_;
-  CallDecoder decoder_;
+  encoding::CallDecoder decoder_;
   std::size_t chunk_index_ = 0;
   bool has_begun_ = false;
   bool is_at_end_ = false;

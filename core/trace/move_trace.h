@@ -39,7 +39,7 @@ Target target_of(const OpenTrace& source, const FilePlace& to);
 /// Returns an error if `to` is anything else; the original then remains. Succeeds if another
 /// process moved the same trace there meanwhile.
 Status move_trace(const OpenTrace& source, const FilePlace& to);
-/// As move_trace(), by paths.
+/// Moves the trace at the path `from` to the path `to`, like move_trace() above.
 Status move_trace(const std::string& from, const std::string& to);
 
 /// Copies a trace whose writer may still run; updates an earlier copy in place. If the writer ends

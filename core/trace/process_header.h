@@ -6,8 +6,8 @@
 
 #include <vector>
 
-/// The properties of a process as its trace stores them, shared by the recorder and the offline
-/// writer.
+/// Encodes the properties of a process, such as host, program and clock, as its native trace stores
+/// them. Used by the recorder, and by TraceWriter, which writes imported and synthetic runs.
 namespace megascope::trace {
 
 /// Fills the header page of a new trace from the process's clock, start_ticks and first clock

@@ -1,7 +1,7 @@
 #include "core/trace/reader.h"
 
 #include "core/base/safe_file.h"
-#include "core/trace/decoder.h"
+#include "core/record/call_decoder.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/hook_stream.h"
 #include "core/trace/liveness.h"
@@ -317,7 +317,7 @@ void TraceFile::find_end() {
   std::uint64_t end = definitions_.info.end_ticks;
   for (LocationId location = 0; location < locations_.size(); ++location) {
     end = std::max(end, last_hook_ticks(location));
-    CallDecoder decoder;
+    encoding::CallDecoder decoder;
     Call call;
     if (!locations_[location].empty()) {
       const Chunk& last = locations_[location].back();
@@ -337,7 +337,7 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
   const Chunk& last = locations_[location].back();
   const std::span<const encoding::Word> words(last.header->pending[0].words);
   if (words[0] == 0) return false;
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   decoder.begin_chunk(last.words, last.header->base_ticks);
   std::uint64_t base_ticks = last.header->base_ticks;
   encoding::Word last_word = 0;
@@ -346,7 +346,7 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
   if (decoder.flush(ignored)) last_word = decoder.last_outer_word();
   base_ticks = decoder.base_ticks();
   if (words[0] == last_word) return false;
-  if (!CallDecoder::decode_mark(words, base_ticks, call, facts)) return false;
+  if (!encoding::CallDecoder::decode_mark(words, base_ticks, call, facts)) return false;
   call.is_pending = true;
   return true;
 }

@@ -24,11 +24,12 @@ class TraceFile {
   /// Maps a file. Returns an error for a link, FIFO or device, and if it is not a trace or has
   /// another format version.
   static Status open(const std::string& path, std::unique_ptr<TraceFile>& result);
-  /// As open() by path, for a file in an open directory. Returns an error if file and directory
-  /// have different owners.
+  /// Maps a file in an open directory. Returns the same errors, and one if file and directory have
+  /// different owners.
   static Status open(const files::Base& directory, const std::string& name,
                      std::unique_ptr<TraceFile>& result);
-  /// As open(), for bytes in memory, which must be 8-byte aligned and outlive the object.
+  /// Reads a trace from memory. bytes: 8-byte aligned; must outlive the object. Returns an error if
+  /// they are not a trace or have another format version.
   static Status parse(std::span<const std::byte> bytes, std::unique_ptr<TraceFile>& result);
   ~TraceFile();
   TraceFile(const TraceFile&) = delete;

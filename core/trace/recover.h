@@ -40,9 +40,9 @@ struct Leftover {
   bool is_running = false;    ///< a process of the run is known to write here
 };
 
-/// As recover_run() of a leftover's run directory, with that scratch directory and rank 0's. Traces
-/// whose writers have not provably ended are not copied: on shared scratch storage each node would
-/// copy the traces of all running jobs.
+/// Brings the traces of a leftover into its run directory, like recover_run() with the leftover's
+/// scratch directory and rank 0's. Exception: traces whose writers have not provably ended are not
+/// copied, because on shared scratch storage each node would copy the traces of all running jobs.
 Status recover_leftover(const Leftover& left, RecoverResult& result);
 
 /// Finds everything that runs of this user left below these scratch directories, which need not

@@ -34,11 +34,12 @@ class RunSource final : public RecordSource {
   /// the run is always computed from all.
   static Status open(const std::string& directory_path, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
-  /// As open() by path, for an open directory.
+  /// Opens all traces of an open run directory, like open() by path.
   static Status open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
-  /// As open(), for a run that may still run: includes the traces in this node's scratch storage as
-  /// they are now, which replace their copies in the run directory. Changes no file.
+  /// Opens the traces of a run that may still run, of all ranks. The traces in this node's scratch
+  /// storage, as they are now, replace their copies in the run directory. Changes no file. Errors
+  /// as of open().
   static Status open_as_it_is(const std::string& directory_path, std::unique_ptr<RunSource>& result,
                               std::vector<std::string>& problems);
   /// Opens one process's trace in a running job, with the clocks of all processes.
@@ -99,7 +100,8 @@ struct RunId {
 };
 /// Reads the run-id file. Returns false if there is none.
 bool read_run_id(const std::string& directory_path, RunId& result);
-/// As read_run_id(), in an open directory.
+/// Reads the run-id file in an open directory. Returns false if there is none, if it is malformed,
+/// or if it does not belong to `owner`.
 bool read_run_id(const files::Base& directory_path, RunId& result,
                  files::Owner owner = files::Owner::kAnyone);
 

@@ -13,8 +13,9 @@ namespace megascope::trace {
 /// GiB and at most 16 GiB; an eighth below 8 GiB.
 std::uint64_t free_space_floor(std::uint64_t total_bytes) noexcept;
 
-/// Returns the bytes that one of `local_ranks` processes may hold in memory: a sixteenth of what is
-/// available plus what it holds itself, divided by the number of processes.
+/// Returns the bytes that one of `local_ranks` processes may hold in memory: (available_bytes +
+/// held_bytes) / 16 / local_ranks. held_bytes: what the process holds already, which is not
+/// available any more. Returns ~0 if available_bytes is ~0 (unknown).
 std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_bytes,
                            std::uint32_t local_ranks) noexcept;
 

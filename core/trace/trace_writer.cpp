@@ -1,6 +1,5 @@
 #include "core/trace/trace_writer.h"
 
-#include "core/record/decode_words.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/process_header.h"
 #include "core/trace/run_files.h"
@@ -18,40 +17,6 @@ namespace {
 constexpr std::size_t kFirstChunkBytes = std::size_t{16} << 10;
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
-
-bool is_completion(FactKind kind) {
-  return kind == FactKind::kRecvComplete || kind == FactKind::kCollectiveComplete;
-}
-
-/// Returns how many of the call's first facts its own words hold, and fills `folded`. A folded fact
-/// must decode to the same fact.
-std::size_t fold_first(const CallWords& words, std::span<const Fact> facts,
-                       std::uint64_t base_ticks, Folded& folded) {
-  const auto reads_back = [&](std::size_t count) {
-    Word own[kMaxCallWords] = {};
-    (void)encode_call(own, words, folded, base_ticks, false);
-    Call call;
-    Fact decoded[2];
-    std::size_t decoded_count = 0;
-    if (decode_words(own, kMaxCallWords, base_ticks, call, decoded, decoded_count) == 0)
-      return false;
-    return decoded_count == count && std::equal(decoded, decoded + count, facts.begin());
-  };
-  if (facts.size() > 1 && facts[0].kind == FactKind::kSend && facts[1].kind == FactKind::kRecv) {
-    Fact main = facts[0];
-    main.kind = FactKind::kSendrecv;
-    if (folds(main, facts[1], words.comm)) folded = fold(main, facts[1]);
-    if (folded.kind != FactKind::kNone && reads_back(2)) return 2;
-  }
-  folded = {};
-  if (!facts.empty() && call_words(facts[0].kind) != kBareWords &&
-      folds(facts[0], {}, words.comm)) {
-    folded = fold(facts[0], {});
-    if (reads_back(1)) return 1;
-  }
-  folded = {};
-  return 0;
-}
 
 }  // namespace
 
@@ -141,21 +106,6 @@ Status TraceWriter::make_space(Location& location, LocationId id, std::size_t wo
   return begin_chunk(location, id, ticks);
 }
 
-/// Shortens a completion that repeats its start. Operations in flight are tracked as the reader
-/// tracks them.
-Fact TraceWriter::shortened(Location& location, const Fact& fact) {
-  if (fact.kind == FactKind::kRecvRequest || fact.kind == FactKind::kCollectiveRequest) {
-    if (fact.request != kNoRequest) location.open[fact.request] = fact;
-    return fact;
-  }
-  Fact start;
-  if (!is_completion(fact.kind) || fact.request == kNoRequest ||
-      !location.open.take(fact.request, start))
-    return fact;
-  start.kind = fact.kind;
-  return start == fact ? Fact{.kind = fact.kind, .request = fact.request} : fact;
-}
-
 Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   const Call& call = held.call;
   const std::uint64_t duration = call.leave_ns - call.enter_ns;
@@ -168,16 +118,8 @@ Status TraceWriter::write(Location& location, LocationId id, const Held& held) {
   const CallWords words{call.enter_ns, std::min<std::uint64_t>(duration, kLongDuration),
                         call.region, call.depth, call.comm};
   Folded folded;
-  std::vector<Fact> rest = held.facts;
-  const auto own = static_cast<std::ptrdiff_t>(
-      fold_first(words, rest, location.base_ticks, folded));
-  for (Fact& fact : rest) fact = shortened(location, fact);
-  rest.erase(rest.begin(), rest.begin() + own);
-  if (duration >= kLongDuration)
-    rest.insert(rest.begin(), {.kind = FactKind::kDuration, .bytes = duration});
-  if (call.count > 1)
-    rest.insert(rest.begin(),
-                {.kind = FactKind::kRepeated, .request = call.count, .bytes = call.inside_ns});
+  const std::vector<Fact> rest = location.encoder.split(call, held.facts, words,
+                                                        location.base_ticks, folded);
   location.cursor = encode_call(location.cursor, words, folded, location.base_ticks, !rest.empty());
   for (const Fact& fact : rest) {
     Word fact_words[kMaxFactWords];
@@ -208,13 +150,7 @@ Status TraceWriter::release_down_to(Location& location, LocationId id, std::size
 }
 
 void TraceWriter::mark_pending(Location& location, const Call& call) {
-  const std::span<const Fact> posted = call.posted;
-  Fact main = posted.empty() ? Fact{} : posted[0];
-  if (posted.size() > 1 && main.kind == FactKind::kSend && posted[1].kind == FactKind::kRecv)
-    main.kind = FactKind::kSendrecv;
-  Folded folded = fold(main, posted.size() > 1 ? posted[1] : Fact{});
-  if (main.kind == FactKind::kRequestTest)
-    folded.words[1] = pack(static_cast<std::uint32_t>(main.bytes), 0U);
+  const Folded folded = CallEncoder::fold_posted(call.posted);
   Word* to = location.chunk->pending[0].words;
   to[0] = entry_word(call.enter_ns, location.base_ticks, call.region);
   to[1] = comm_field(call.comm) | Word{static_cast<std::uint8_t>(folded.kind)} << 48;

@@ -1,10 +1,8 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/call.h"
+#include "core/record/call_encoder.h"
 #include "core/record/definitions.h"
-#include "core/record/encode_call.h"
-#include "core/record/id_map.h"
 #include "core/record/source.h"
 #include "core/trace/chunk_store.h"
 
@@ -43,7 +41,7 @@ class TraceWriter {
     encoding::Word* limit = nullptr;
     std::uint64_t base_ticks = 0;
     std::vector<Held> enclosing;  ///< outermost first; each waits for the calls inside of it
-    RequestMap<Fact> open;        ///< expansion of short completions
+    encoding::CallEncoder encoder;
     bool is_pending = false;
   };
 
@@ -54,7 +52,6 @@ class TraceWriter {
   Status write_definitions(const ProcessDefinitions& process);
   Status release_down_to(Location& location, LocationId id, std::size_t depth);
   void mark_pending(Location& location, const Call& call);
-  static Fact shortened(Location& location, const Fact& fact);
 
   std::unique_ptr<ChunkStore> store_;
   std::vector<Location> locations_;

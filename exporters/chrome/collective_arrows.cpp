@@ -39,17 +39,18 @@ std::int32_t rank_at(const std::vector<RankRun>& members, std::int32_t rank) {
 
 }  // namespace
 
-CollectiveArrows::Part CollectiveArrows::part_of(const Fact& fact, CollectiveOp operation) const {
-  if (fact.comm >= comms_.size() || fact.peer == kProcNullRoot) return {};
-  const CommDefinition& comm = comms_[fact.comm];
+CollectiveArrows::Part CollectiveArrows::part_of(events::CollectiveOperation event,
+                                                 CollectiveOp operation) const {
+  if (event.comm() >= comms_.size() || event.root() == kProcNullRoot) return {};
+  const CommDefinition& comm = comms_[event.comm()];
   if (rank_count(comm.members) + rank_count(comm.remote_members) < 2) return {};
-  const std::uint64_t id = collective_flow_id(comm.global_name, fact.sequence);
+  const std::uint64_t id = collective_flow_id(comm.global_name, event.sequence());
   Part part;
   switch (shape_of(operation)) {
     case Shape::kToRoot:
-      return to_root(fact, comm, id);
+      return to_root(event, comm, id);
     case Shape::kFromRoot:
-      if (is_root(fact, comm)) {
+      if (is_root(event, comm)) {
         part.start = id;
       } else {
         part.ends.push_back(id);
@@ -62,10 +63,11 @@ CollectiveArrows::Part CollectiveArrows::part_of(const Fact& fact, CollectiveOp 
   return part;
 }
 
-CollectiveArrows::Part CollectiveArrows::to_root(const Fact& fact, const CommDefinition& comm,
+CollectiveArrows::Part CollectiveArrows::to_root(events::CollectiveOperation event,
+                                                 const CommDefinition& comm,
                                                  std::uint64_t id) const {
   Part part;
-  if (!is_root(fact, comm)) {
+  if (!is_root(event, comm)) {
     part.start = arrow_of(id, world_rank_);
     return part;
   }
@@ -82,9 +84,10 @@ bool CollectiveArrows::is_first(const CommDefinition& comm) const {
   return comm.kind != CommKind::kInter || world_rank_ < rank_at(comm.remote_members, 0);
 }
 
-bool CollectiveArrows::is_root(const Fact& fact, const CommDefinition& comm) const {
-  if (comm.kind == CommKind::kInter) return fact.peer == kSelfRoot;
-  return fact.peer >= 0 && rank_at(comm.members, fact.peer) == world_rank_;
+bool CollectiveArrows::is_root(events::CollectiveOperation event,
+                               const CommDefinition& comm) const {
+  if (comm.kind == CommKind::kInter) return event.root() == kSelfRoot;
+  return event.root() >= 0 && rank_at(comm.members, event.root()) == world_rank_;
 }
 
 }  // namespace megascope::chrome

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/call.h"
 #include "core/record/definitions.h"
+#include "core/record/event_view.h"
 
 #include <cstdint>
 #include <vector>
@@ -29,13 +29,14 @@ class CollectiveArrows {
     std::uint64_t step = 0;           ///< arrow that passes through where the member leaves
     std::vector<std::uint64_t> ends;  ///< arrows that end where the member leaves
   };
-  /// fact: a start or completion of a collective; operation: its kind.
-  Part part_of(const Fact& fact, CollectiveOp operation) const;
+  /// event: the start or completion of a collective; operation: its kind.
+  Part part_of(events::CollectiveOperation event, CollectiveOp operation) const;
 
  private:
-  Part to_root(const Fact& fact, const CommDefinition& comm, std::uint64_t id) const;
+  Part to_root(events::CollectiveOperation event, const CommDefinition& comm,
+               std::uint64_t id) const;
   bool is_first(const CommDefinition& comm) const;
-  bool is_root(const Fact& fact, const CommDefinition& comm) const;
+  bool is_root(events::CollectiveOperation event, const CommDefinition& comm) const;
 
   const std::vector<CommDefinition>& comms_;
   std::int32_t world_rank_;

@@ -19,8 +19,6 @@ using timeline::CallArguments;
 constexpr std::uint64_t kProgressCalls = 1U << 16;
 constexpr std::size_t kFlushBytes = 64 * 1024;
 constexpr std::string_view kUnknownRegion = R"("name":"unknown region","cat":"unknown")";
-constexpr std::string_view kMessage = R"("name":"message","cat":"message")";
-constexpr std::string_view kCollective = R"("name":"collective","cat":"collective")";
 
 constexpr std::int64_t kFirstFindingTid = 1 << 24;
 
@@ -275,112 +273,6 @@ void ProcessEvents::add_real(double number) {
 void ProcessEvents::add_name(const std::vector<std::string>& names, std::int64_t id) {
   const auto index = static_cast<std::size_t>(id);
   text_ << "\"" << (index < names.size() ? std::string_view(names[index]) : "unknown") << "\"";
-}
-
-void ProcessEvents::add_facts(const timeline::Event& event) {
-  std::size_t message = 0;
-  for (const Fact& fact : event.call->facts) {
-    switch (fact.kind) {
-      case FactKind::kSendRequest:
-      case FactKind::kRecvRequest:
-      case FactKind::kCollectiveRequest:
-      case FactKind::kFileReadRequest:
-      case FactKind::kFileWriteRequest:
-      case FactKind::kRput:
-      case FactKind::kRget:
-      case FactKind::kRaccumulate:
-      case FactKind::kRgetAccumulate:
-        start_operation(event, fact);
-        break;
-      case FactKind::kSendComplete:
-      case FactKind::kRecvComplete:
-      case FactKind::kCollectiveComplete:
-      case FactKind::kRmaComplete:
-      case FactKind::kCancelled:
-      case FactKind::kFileReadComplete:
-      case FactKind::kFileWriteComplete:
-      case FactKind::kFileCancelled:
-      case FactKind::kRequestFreed:
-        complete_operation(event, fact);
-        break;
-      case FactKind::kCollective:
-        add_collective(event, fact);
-        break;
-      default:
-        break;
-    }
-    if (!MessageOrder::is_message(fact.kind)) continue;
-    const bool is_send = fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest;
-    if (message < event.flow_ids.size()) add_message(event, is_send, event.flow_ids[message]);
-    ++message;
-  }
-}
-
-void ProcessEvents::add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id) {
-  if (flow_id == 0) return;
-  if (event.leave_ns == event.time_ns) {
-    ++lost_arrow_count_;
-    return;
-  }
-  if (is_send) {
-    add_flow('s', kMessage, flow_id, event.location, event.time_ns);
-  } else {
-    add_flow('f', kMessage, flow_id, event.location, event.leave_ns - 1);
-  }
-}
-
-void ProcessEvents::add_collective(const timeline::Event& event, const Fact& fact) {
-  if (event.leave_ns == event.time_ns) {
-    ++lost_arrow_count_;
-    return;
-  }
-  const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
-  if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
-  if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
-  for (const std::uint64_t id : part.ends)
-    add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
-}
-
-void ProcessEvents::add_flow(char phase, std::string_view kind, std::uint64_t id,
-                             LocationId location, std::uint64_t time_ns) {
-  begin_event(phase) << "," << kind << R"(,"id":"0x)";
-  text_.hex(id) << "\"";
-  if (phase == 'f') text_ << R"(,"bp":"e")";
-  add_place(location, time_ns);
-  end_event();
-}
-
-void ProcessEvents::start_operation(const timeline::Event& event, const Fact& fact) {
-  if (fact.kind == FactKind::kCollectiveRequest && event.leave_ns != event.time_ns) {
-    const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(event.call->region));
-    if (part.start != 0) add_flow('s', kCollective, part.start, event.location, event.time_ns);
-  }
-  if (fact.request == kNoRequest) return;
-  Operation& operation = operations_[fact.request];
-  operation = {++operation_count_, event.call->region};
-  begin_event('b') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
-  text_.hex(operation.number) << R"("})";
-  add_place(event.location, event.time_ns);
-  add_arguments(CallArguments::of_message(fact, world_ranks_));
-  end_event();
-}
-
-void ProcessEvents::complete_operation(const timeline::Event& event, const Fact& fact) {
-  Operation operation;
-  if (!operations_.take(fact.request, operation)) return;
-  if (fact.kind == FactKind::kCollectiveComplete && event.leave_ns != event.time_ns) {
-    const CollectiveArrows::Part part = arrows_.part_of(fact, operation_of(operation.region));
-    if (part.step != 0) add_flow('t', kCollective, part.step, event.location, event.leave_ns - 1);
-    for (const std::uint64_t id : part.ends)
-      add_flow('f', kCollective, id, event.location, event.leave_ns - 1);
-  }
-  begin_event('e') << "," << region_text(operation.region) << R"(,"id2":{"local":"0x)";
-  text_.hex(operation.number) << R"("})";
-  add_place(event.location, event.leave_ns);
-  if (CallArguments::is_reported_at_end(fact.kind)) {
-    add_arguments(CallArguments::of_message(fact, world_ranks_));
-  }
-  end_event();
 }
 
 }  // namespace megascope::chrome

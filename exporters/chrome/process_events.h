@@ -62,9 +62,14 @@ class ProcessEvents {
   void add_real(double number);
   void add_facts(const timeline::Event& event);
   void add_message(const timeline::Event& event, bool is_send, std::uint64_t flow_id);
-  void add_collective(const timeline::Event& event, const Fact& fact);
-  void start_operation(const timeline::Event& event, const Fact& fact);
-  void complete_operation(const timeline::Event& event, const Fact& fact);
+  void add_collective(const timeline::Event& event, events::Collective collective);
+  void start_collective(const timeline::Event& event, events::Collective collective);
+  void complete_collective(const timeline::Event& event, events::CollectiveCompletion collective,
+                           RegionId region);
+  void start_operation(const timeline::Event& event, const Fact& fact, RequestId request);
+  /// ending: the view of the event that ends the operation.
+  template <class Ending>
+  void complete_operation(const timeline::Event& event, Ending ending);
   void add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location,
                 std::uint64_t time_ns);
   JsonText& begin_event(char phase);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/call.h"
+#include "core/record/event_view.h"
 #include "core/record/value_fact.h"
 #include "core/record/world_ranks.h"
 
@@ -95,12 +95,13 @@ class CallArguments {
   /// arrives.
   static CallArguments of_message(const Fact& fact, const WorldRanks& world_ranks);
 
-  /// Whether of_message() has new information when an operation ends with a fact of this kind.
-  static bool is_reported_at_end(FactKind kind) {
-    return kind == FactKind::kRecvComplete || kind == FactKind::kCancelled ||
-           kind == FactKind::kFileReadComplete || kind == FactKind::kFileWriteComplete ||
-           kind == FactKind::kFileCancelled;
+  /// Whether of_message() has new information when an operation ends in these ways.
+  static bool is_reported_at_end(events::Completion completion) {
+    return completion.way() == events::Completion::Way::kCancelled;
   }
+  static constexpr bool is_reported_at_end(events::Receive) { return true; }
+  static constexpr bool is_reported_at_end(events::CollectiveCompletion) { return false; }
+  static constexpr bool is_reported_at_end(events::FileTransfer) { return true; }
 
   const Argument* begin() const { return arguments_.data(); }
   const Argument* end() const { return arguments_.data() + count_; }
@@ -111,8 +112,10 @@ class CallArguments {
 
  private:
   void add_one_sided(const Fact& fact, const WorldRanks& world_ranks);
+  void add_window(events::OneSided event, const WorldRanks& world_ranks);
   void add_values(const Call& call);
-  void add_peer(ArgumentName name, const Fact& fact, const WorldRanks& world_ranks);
+  void add_message(events::Message message, const WorldRanks& world_ranks);
+  void add_peer(ArgumentName name, CommId comm, std::int32_t peer, const WorldRanks& world_ranks);
   void add_tag(ArgumentName name, std::int32_t tag);
   void add_number(ArgumentName name, std::uint64_t number) {
     add(name, Argument::Kind::kNumber, static_cast<std::int64_t>(number));

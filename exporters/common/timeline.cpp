@@ -9,8 +9,7 @@ namespace megascope::timeline {
 
 void Timeline::Cursor::fetch() {
   if (is_entered) {
-    const auto messages = std::ranges::count_if(
-        call.facts, [](const Fact& fact) { return MessageOrder::is_message(fact.kind); });
+    const auto messages = std::ranges::count_if(call.facts, MessageOrder::is_message);
     flow_ids = flow_ids.subspan(std::min(flow_ids.size(), static_cast<std::size_t>(messages)));
   }
   is_entered = false;

@@ -18,14 +18,17 @@ struct GridCoordinates {
   std::array<std::int32_t, 3> size{1, 1, 1};
 };
 
-/// The coordinates of a process; an error if it is in none of the groups.
+/// Determines the coordinates of a process in the parallel groups "dp", "pp" and "tp". In a
+/// dimension that is not annotated, the index is 0 and the size 1. Returns an error if none of the
+/// three is.
 Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates);
 
 /// File name, e.g. "benchmark-data-0-pipeline-1-tensor-0.json".
 std::string file_name(const GridCoordinates& coordinates);
 
-/// The coordinates of the member's ranks, in order. Collective. Returns the same error on all
-/// members if a rank has no coordinates or two ranks have the same.
+/// Determines the coordinates of the ranks that this member of the collective exports, in their
+/// order. Collective. Returns the same error on all members if a rank has no coordinates or two
+/// ranks have the same.
 Status find_coordinates(const RecordSource& source, Collective& members,
                         std::vector<GridCoordinates>& by_rank);
 

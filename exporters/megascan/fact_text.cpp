@@ -1,6 +1,5 @@
 #include "exporters/megascan/fact_text.h"
 
-#include "core/record/value_fact.h"
 #include "exporters/common/utf8.h"
 
 #include <algorithm>
@@ -31,36 +30,18 @@ void write_list(JsonText& to, std::string_view key, const std::vector<std::int32
   to << "]";
 }
 
-template <class Numbers>
-void write_facts(JsonText& to, std::string_view key, const std::vector<Fact>& facts,
-                 Numbers&& numbers_of) {
-  if (facts.empty()) return;
+template <class View, class Numbers>
+void write_events(JsonText& to, std::string_view key, const std::vector<View>& events,
+                  Numbers&& numbers_of) {
+  if (events.empty()) return;
   to << ",\"" << key << "\":[";
   bool is_first = true;
-  for (const Fact& fact : facts) {
-    for (const std::int64_t value : numbers_of(fact)) {
+  for (const View& event : events) {
+    for (const std::int64_t value : numbers_of(event)) {
       to << (std::exchange(is_first, false) ? "" : ",") << value;
     }
   }
   to << "]";
-}
-
-/// Facts that are covered by other facts of the same operation, or only describe the request.
-bool is_bookkeeping(FactKind kind) {
-  switch (kind) {
-    case FactKind::kNone:
-    case FactKind::kRecvRequest:
-    case FactKind::kSendComplete:
-    case FactKind::kRequestTest:
-    case FactKind::kRequestFreed:
-    case FactKind::kCollectiveRequest:
-    case FactKind::kMatched:
-    case FactKind::kPersistentInit:
-    case FactKind::kRequestReady:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::string with_swapped(std::string_view name, std::string_view from, std::string_view to) {
@@ -89,28 +70,33 @@ void FactText::sort_facts(const Call& call, Tally& tally) {
   sends_.clear();
   receives_.clear();
   collectives_.clear();
-  for (const Fact& fact : call.facts) {
-    switch (fact.kind) {
-      case FactKind::kSend:
-      case FactKind::kSendRequest:
-        sends_.push_back(fact);
-        break;
-      case FactKind::kRecv:
-        receives_.push_back(fact);
-        break;
-      case FactKind::kRecvComplete:
-        if (fact.peer >= 0) receives_.push_back(fact);
-        break;
-      case FactKind::kCollective:
-      case FactKind::kCollectiveComplete:
-        collectives_.push_back(fact);
-        break;
-      case FactKind::kValue:
-        break;
-      default:
-        tally.other_facts += is_bookkeeping(fact.kind) ? 0 : 1;
-    }
-  }
+  const auto omit = [&tally](auto) { ++tally.other_facts; };
+  // Ignored: events that other events of the same operation cover, or that only describe a request.
+  const events::Handler handler{
+      [this](events::Send send) { sends_.push_back(send); },
+      [this](events::Receive receive) {
+        if (receive.is_blocking() || receive.peer() >= 0) receives_.push_back(receive);
+      },
+      [this](events::Collective collective) {
+        if (collective.is_blocking()) collectives_.push_back(collective);
+      },
+      [this](events::CollectiveCompletion collective) { collectives_.push_back(collective); },
+      [&omit](events::Completion completion) {
+        using Way = events::Completion::Way;
+        if (completion.way() == Way::kCancelled || completion.way() == Way::kOneSided)
+          omit(completion);
+      },
+      [&omit](events::RequestUse use) {
+        if (use.use() == events::RequestUse::Use::kCancelRequested) omit(use);
+      },
+      [&omit](events::FoundMessage message) {
+        if (!message.is_ready_request()) omit(message);
+      },
+      events::on<events::CommChange, events::RmaOperation, events::RmaSync, events::WindowUse,
+                 events::FileTransfer, events::FileUse, events::FileCollective, events::Error,
+                 events::LocalBytes, events::CallSite, events::Left>(omit),
+      events::Ignores<events::PostedReceive, events::MatchedProbe, events::Value>()};
+  for (const Fact& fact : call.facts) events::visit(fact, handler);
 }
 
 void FactText::write(const Call& call, std::string_view name, JsonText& to, Tally& tally) {
@@ -123,18 +109,19 @@ void FactText::write(const Call& call, std::string_view name, JsonText& to, Tall
 
 void FactText::write_values(const Call& call, JsonText& to, Tally& tally) const {
   for (const Fact& fact : call.facts) {
-    if (fact.kind != FactKind::kValue) continue;
-    switch (value_name_of(fact)) {
+    const auto value = events::as<events::Value>(fact);
+    if (!value) continue;
+    switch (value->name()) {
       case ValueName::kStep:
         break;  // written with the iteration
       case ValueName::kMicroBatch:
-        to << ",\"micro_batch_index\":" << value_of(fact);
+        to << ",\"micro_batch_index\":" << value->number();
         break;
       case ValueName::kModelChunk:
-        to << ",\"model_chunk\":" << value_of(fact);
+        to << ",\"model_chunk\":" << value->number();
         break;
       case ValueName::kSequence:
-        to << ",\"seq_id\":" << value_of(fact);
+        to << ",\"seq_id\":" << value->number();
         break;
       default:
         ++tally.other_facts;
@@ -154,7 +141,7 @@ void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
   group_.clear();
   std::string partner(name);
   if (!collectives_.empty()) {
-    const CommDefinition* const comm = process_.comm(collectives_.front().comm);
+    const CommDefinition* const comm = process_.comm(collectives_.front().comm());
     if (comm == nullptr || comm->kind == CommKind::kInter || comm->kind == CommKind::kRemote)
       return;
     if (rank_count(comm->members) > kWidestGroup) {
@@ -163,8 +150,10 @@ void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
     }
     add_others_of(comm->id);
   } else {
-    for (const Fact& fact : sends_) group_.push_back(world_ranks_.of(fact.comm, fact.peer));
-    for (const Fact& fact : receives_) group_.push_back(world_ranks_.of(fact.comm, fact.peer));
+    for (const events::Send& send : sends_)
+      group_.push_back(world_ranks_.of(send.comm(), send.peer()));
+    for (const events::Receive& receive : receives_)
+      group_.push_back(world_ranks_.of(receive.comm(), receive.peer()));
     partner = partner_of(name, !sends_.empty() && !receives_.empty());
   }
   std::ranges::sort(group_);
@@ -179,8 +168,8 @@ void FactText::write_group(std::string_view name, JsonText& to, Tally& tally) {
 
 void FactText::write_data(const Call& call, JsonText& to) const {
   std::uint64_t bytes = 0;
-  for (const Fact& fact : sends_) bytes += fact.bytes;
-  for (const Fact& fact : receives_) bytes += fact.bytes;
+  for (const events::Send& send : sends_) bytes += send.bytes();
+  for (const events::Receive& receive : receives_) bytes += receive.bytes();
   if (sends_.empty() && receives_.empty()) return;
   to << ",\"data\":" << number(bytes);
   if (call.leave_ns <= call.enter_ns) return;
@@ -191,16 +180,17 @@ void FactText::write_data(const Call& call, JsonText& to) const {
 }
 
 void FactText::write_lists(JsonText& to) const {
-  const auto message = [](const Fact& fact) {
-    return std::array<std::int64_t, 4>{fact.comm, fact.peer, fact.tag, number(fact.bytes)};
+  const auto message = [](events::Message event) {
+    return std::array<std::int64_t, 4>{event.comm(), event.peer(), event.tag(),
+                                       number(event.bytes())};
   };
-  const auto collective = [](const Fact& fact) {
-    return std::array<std::int64_t, 5>{fact.comm, fact.sequence, fact.peer, number(fact.bytes),
-                                       number(fact.bytes_received)};
+  const auto collective = [](events::CollectiveOperation event) {
+    return std::array<std::int64_t, 5>{event.comm(), event.sequence(), event.root(),
+                                       number(event.bytes_sent()), number(event.bytes_received())};
   };
-  write_facts(to, "sends", sends_, message);
-  write_facts(to, "receives", receives_, message);
-  write_facts(to, "collectives", collectives_, collective);
+  write_events(to, "sends", sends_, message);
+  write_events(to, "receives", receives_, message);
+  write_events(to, "collectives", collectives_, collective);
 }
 
 }  // namespace megascope::megascan

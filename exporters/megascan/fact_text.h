@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/call.h"
 #include "core/record/definitions.h"
+#include "core/record/event_view.h"
 #include "core/record/world_ranks.h"
 #include "exporters/common/json_text.h"
 #include "exporters/megascan/tally.h"
@@ -44,9 +44,10 @@ class FactText {
 
   const ProcessDefinitions& process_;
   WorldRanks world_ranks_;
-  std::vector<Fact> sends_;
-  std::vector<Fact> receives_;
-  std::vector<Fact> collectives_;
+  // Events of the call that is being written.
+  std::vector<events::Send> sends_;
+  std::vector<events::Receive> receives_;
+  std::vector<events::CollectiveOperation> collectives_;
   std::vector<std::int32_t> group_;
 };
 

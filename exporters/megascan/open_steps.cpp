@@ -1,13 +1,14 @@
 #include "exporters/megascan/open_steps.h"
 
-#include "core/record/value_fact.h"
+#include "core/record/event_view.h"
 
 namespace megascope::megascan {
 
 std::int32_t step_of(const Call& call) {
   for (const Fact& fact : call.facts) {
-    if (fact.kind != FactKind::kValue || value_name_of(fact) != ValueName::kStep) continue;
-    const std::int64_t step = value_of(fact);
+    const auto value = events::as<events::Value>(fact);
+    if (!value || value->name() != ValueName::kStep) continue;
+    const std::int64_t step = value->number();
     return step >= 0 && step <= INT32_MAX ? static_cast<std::int32_t>(step) : kNoStep;
   }
   return kNoStep;

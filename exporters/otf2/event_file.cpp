@@ -1,7 +1,6 @@
 #include "exporters/otf2/event_file.h"
 
 #include "core/record/cpu_reading.h"
-#include "core/record/file_fact.h"
 #include "exporters/otf2/vocabulary.h"
 
 #include <algorithm>
@@ -27,8 +26,9 @@ void StartedElsewhere::scan() {
     const auto calls = source_.calls(world_rank_, location.id);
     for (Call call; calls->next(call);) {
       for (const Fact& fact : call.facts) {
-        if (fact.kind != FactKind::kCollectiveRequest) continue;
-        operations_[{fact.comm, fact.sequence}] = ids_.collective_op(call.region);
+        const auto collective = events::as<events::Collective>(fact);
+        if (!collective || collective->is_blocking()) continue;
+        operations_[{collective->comm(), collective->sequence()}] = ids_.collective_op(call.region);
       }
     }
   }
@@ -155,7 +155,7 @@ void EventFile::enter(const Call& call) {
   frame.depth = call.depth;
   frame.comm = call.comm;
   frame.is_pending = call.is_pending;
-  frame.was_left = std::ranges::find(call.facts, FactKind::kLeft, &Fact::kind) != call.facts.end();
+  frame.was_left = events::find<events::Left>(call.facts).has_value();
   frame.makes_handle = false;
   frame.is_one_sided = false;
   frame.index = call_count_;
@@ -182,11 +182,11 @@ bool EventFile::describe(const Call& call) {
 }
 
 bool EventFile::describe_call_site(const Call& call) {
-  const auto site = std::ranges::find(call.facts, FactKind::kCallSite, &Fact::kind);
-  if (site == call.facts.end()) return false;
+  const auto site = events::find<events::CallSite>(call.facts);
+  if (!site) return false;
   const ProcessCallSites& call_sites = process_.ids.call_sites();
-  const std::uint32_t text = call_sites.text(site->request - 1);
-  const std::uint32_t line = call_sites.line(site->request - 1);
+  const std::uint32_t text = call_sites.text(site->site());
+  const std::uint32_t line = call_sites.line(site->site());
   if (text == ProcessCallSites::kUndefined) return false;
   calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
               static_cast<std::uint32_t>(EventAttribute::kCallSite), text);

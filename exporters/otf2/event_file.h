@@ -1,8 +1,7 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/call.h"
-#include "core/record/value_fact.h"
+#include "core/record/event_view.h"
 #include "exporters/otf2/archive.h"
 #include "exporters/otf2/calls.h"
 #include "exporters/otf2/io_events.h"
@@ -156,14 +155,20 @@ class EventFile {
   bool describe(const Call& call);
   bool describe_call_site(const Call& call);
   void start(const Fact& fact, Frame& frame);
+  void start_send(events::Send send);
+  void start_collective(events::Collective collective, Frame& frame);
   void leave();
   void finish(const Fact& fact, const Frame& frame);
   void report_comm(CommId comm);
-  void report_found(const Fact& fact);
-  void report_value(const Fact& fact, const Frame& frame);
+  void report_found(events::Message message);
+  void report_value(events::Value value, const Frame& frame);
+  void report_error(events::Error error);
   void finish_one_sided(const Frame& frame);
-  void finish_request(const Fact& fact);
-  void finish_collective(const Fact& fact);
+  void finish_receive(events::Receive receive);
+  void finish_request(events::Completion completion);
+  void finish_collective(events::CollectiveCompletion collective);
+  void finish_comm(events::CommChange change, const Frame& frame);
+  void test_request(events::RequestUse use);
   void leave_until(const Call& next);
   std::uint64_t advance(std::uint64_t time_ns);
 

@@ -1,6 +1,5 @@
 #include "exporters/otf2/io_events.h"
 
-#include "core/record/file_fact.h"
 #include "exporters/otf2/event_file.h"
 #include "exporters/otf2/vocabulary.h"
 
@@ -11,21 +10,11 @@ namespace {
 /// operations start here.
 constexpr std::uint64_t kFirstBlockingId = std::uint64_t{1} << 32;
 
-bool is_nonblocking(FactKind kind) {
-  return kind == FactKind::kFileReadRequest || kind == FactKind::kFileWriteRequest;
-}
-
-OTF2_IoOperationFlag operation_flags(const Fact& fact, bool has_comm) {
+OTF2_IoOperationFlag operation_flags(bool is_nonblocking, bool is_collective) {
   unsigned flags = OTF2_IO_OPERATION_FLAG_NONE;
-  if (is_nonblocking(fact.kind)) flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
-  const bool is_collective = fact.kind == FactKind::kFileSync || access_of(fact).is_collective;
-  if (is_collective && has_comm) flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
+  if (is_nonblocking) flags |= OTF2_IO_OPERATION_FLAG_NON_BLOCKING;
+  if (is_collective) flags |= OTF2_IO_OPERATION_FLAG_COLLECTIVE;
   return flags;
-}
-
-OTF2_IoOperationMode operation_mode(const Fact& fact) {
-  if (fact.kind == FactKind::kFileSync) return OTF2_IO_OPERATION_MODE_FLUSH;
-  return is_file_write(fact.kind) ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_READ;
 }
 
 }  // namespace
@@ -40,68 +29,94 @@ std::vector<std::uint32_t> ProcessIo::handles_without_opening() const {
   return handles;
 }
 
-std::uint32_t IoEvents::handle_of(const Fact& fact) {
-  const FileId file = file_of(fact);
+std::uint32_t IoEvents::handle_of(FileId file) {
   const std::uint32_t handle = process_.ids.handle(file);
   if (handle != ProcessFiles::kUndefined) process_.uses[file].is_used = true;
   return handle;
 }
 
-void IoEvents::start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list) {
-  if (!starts_transfer(fact.kind) && fact.kind != FactKind::kFileSync) return;
-  const std::uint32_t handle = handle_of(fact);
-  if (handle != ProcessFiles::kUndefined) begin(fact, handle, time_ns, list);
+bool IoEvents::has_comm(FileId file) const {
+  return process_.definitions.comm(process_.definitions.files[file].comm) != nullptr;
 }
 
-void IoEvents::begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns,
+/// Numbers a blocking operation. Returns its OTF2 id.
+std::uint64_t IoEvents::number(Fact& kept) {
+  const RequestId number = process_.blocking_count++;
+  set_number(kept, number);
+  return kFirstBlockingId + number;
+}
+
+void IoEvents::start(events::FileTransfer transfer, Fact& kept, std::uint64_t time_ns,
                      OTF2_AttributeList* list) {
-  const bool is_sync = fact.kind == FactKind::kFileSync;
-  const std::uint64_t offset = is_sync ? kNoOffset : access_of(fact).offset;
-  if (offset != kNoOffset) {
+  if (!transfer.is_start()) return;
+  const std::uint32_t handle = handle_of(transfer.file());
+  if (handle == ProcessFiles::kUndefined) return;
+  const FileAccess access = transfer.access();
+  const bool has_offset = access.offset != kNoOffset;
+  if (has_offset) {
     calls_.make(OTF2_AttributeList_AddUint64, list,
-                static_cast<std::uint32_t>(EventAttribute::kFileOffset), offset);
+                static_cast<std::uint32_t>(EventAttribute::kFileOffset), access.offset);
   }
-  const bool has_comm = process_.definitions.comm(process_.definitions.files[file_of(fact)].comm) !=
-                        nullptr;
-  if (!is_nonblocking(fact.kind)) fact.request = process_.blocking_count++;
-  const std::uint64_t id = is_nonblocking(fact.kind) ? fact.request
-                                                     : kFirstBlockingId + fact.request;
-  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, offset != kNoOffset ? list : nullptr,
-              time_ns, handle, operation_mode(fact), operation_flags(fact, has_comm),
-              is_sync ? OTF2_UNDEFINED_UINT64 : fact.bytes, id);
+  const bool is_nonblocking = transfer.stage() == events::FileTransfer::Stage::kStarted;
+  const std::uint64_t id = is_nonblocking ? transfer.request() : number(kept);
+  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, has_offset ? list : nullptr, time_ns,
+              handle,
+              transfer.is_write() ? OTF2_IO_OPERATION_MODE_WRITE : OTF2_IO_OPERATION_MODE_READ,
+              operation_flags(is_nonblocking, access.is_collective && has_comm(transfer.file())),
+              access.requested, id);
 }
 
-void IoEvents::finish(const Fact& fact, std::uint64_t time_ns) {
-  if (fact.kind == FactKind::kFileDeleted) return remove(file_of(fact), time_ns);
-  const std::uint32_t handle = handle_of(fact);
+void IoEvents::start(events::FileUse use, Fact& kept, std::uint64_t time_ns,
+                     OTF2_AttributeList* /*list*/) {
+  if (use.use() != events::FileUse::Use::kSync) return;
+  const std::uint32_t handle = handle_of(use.file());
   if (handle == ProcessFiles::kUndefined) return;
-  switch (fact.kind) {
-    case FactKind::kFileOpened:
-      return open(fact, handle, time_ns);
-    case FactKind::kFileClosed:
-      return close(fact, handle, time_ns);
-    case FactKind::kFileRead:
-    case FactKind::kFileWrite:
-      return complete(handle, time_ns, transferred(fact), kFirstBlockingId + fact.request);
-    case FactKind::kFileSync:
-      return complete(handle, time_ns, OTF2_UNDEFINED_UINT64, kFirstBlockingId + fact.request);
-    case FactKind::kFileSeek:
-      return seek(fact, handle, time_ns);
-    case FactKind::kFileReadRequest:
-    case FactKind::kFileWriteRequest:
+  calls_.make(OTF2_EvtWriter_IoOperationBegin, writer_, nullptr, time_ns, handle,
+              OTF2_IO_OPERATION_MODE_FLUSH, operation_flags(false, has_comm(use.file())),
+              OTF2_UNDEFINED_UINT64, number(kept));
+}
+
+void IoEvents::finish(events::FileTransfer transfer, std::uint64_t time_ns) {
+  using Stage = events::FileTransfer::Stage;
+  const std::uint32_t handle = handle_of(transfer.file());
+  if (handle == ProcessFiles::kUndefined) return;
+  const std::uint64_t request = transfer.request();
+  switch (transfer.stage()) {
+    case Stage::kBlocking:
+      return complete(handle, time_ns, transfer.transferred(), kFirstBlockingId + request);
+    case Stage::kStarted:
       return calls_.make(OTF2_EvtWriter_IoOperationIssued, writer_, nullptr, time_ns, handle,
-                         fact.request);
-    case FactKind::kFileReadComplete:
-    case FactKind::kFileWriteComplete:
-      return complete(handle, time_ns, transferred(fact), fact.request);
-    case FactKind::kFileTest:
+                         request);
+    case Stage::kCompleted:
+      return complete(handle, time_ns, transfer.transferred(), request);
+    case Stage::kTested:
       return calls_.make(OTF2_EvtWriter_IoOperationTest, writer_, nullptr, time_ns, handle,
-                         fact.request);
-    case FactKind::kFileCancelled:
+                         request);
+    case Stage::kCancelled:
       return calls_.make(OTF2_EvtWriter_IoOperationCancelled, writer_, nullptr, time_ns, handle,
-                         fact.request);
-    default:
-      return;  // kFileSize, kFileView, kFileUsed: no OTF2 event
+                         request);
+  }
+}
+
+void IoEvents::finish(events::FileUse use, std::uint64_t time_ns) {
+  using Use = events::FileUse::Use;
+  if (use.use() == Use::kDeleted) return remove(use.file(), time_ns);
+  const std::uint32_t handle = handle_of(use.file());
+  if (handle == ProcessFiles::kUndefined) return;
+  switch (use.use()) {
+    case Use::kOpened:
+      return open(use.file(), handle, time_ns);
+    case Use::kClosed:
+      return close(use.file(), handle, time_ns);
+    case Use::kSync:
+      return complete(handle, time_ns, OTF2_UNDEFINED_UINT64, kFirstBlockingId + use.request());
+    case Use::kSeek:
+      return seek(use.seek(), handle, time_ns);
+    case Use::kDeleted:
+    case Use::kSize:  // no OTF2 event
+    case Use::kView:
+    case Use::kOther:
+      return;
   }
 }
 
@@ -110,16 +125,16 @@ void IoEvents::complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64
   calls_.make(OTF2_EvtWriter_IoOperationComplete, writer_, nullptr, time_ns, handle, bytes, id);
 }
 
-void IoEvents::open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
-  process_.uses[file_of(fact)].is_opened = true;
-  const std::uint16_t mode = process_.definitions.files[file_of(fact)].mode;
+void IoEvents::open(FileId file, std::uint32_t handle, std::uint64_t time_ns) {
+  process_.uses[file].is_opened = true;
+  const std::uint16_t mode = process_.definitions.files[file].mode;
   calls_.make(OTF2_EvtWriter_IoCreateHandle, writer_, nullptr, time_ns, handle,
               otf2_access_mode(mode), otf2_creation_flags(mode), otf2_status_flags(mode));
 }
 
-void IoEvents::close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
+void IoEvents::close(FileId id, std::uint32_t handle, std::uint64_t time_ns) {
   calls_.make(OTF2_EvtWriter_IoDestroyHandle, writer_, nullptr, time_ns, handle);
-  const FileDefinition& file = process_.definitions.files[file_of(fact)];
+  const FileDefinition& file = process_.definitions.files[id];
   if ((file.mode & kFileModeDeleteOnClose) == 0) return;
   const CommDefinition* comm = process_.definitions.comm(
       file.comm);  // one member of the communicator deletes the file
@@ -132,8 +147,7 @@ void IoEvents::remove(FileId file, std::uint64_t time_ns) {
     calls_.make(OTF2_EvtWriter_IoDeleteFile, writer_, nullptr, time_ns, kMpiIo, id);
 }
 
-void IoEvents::seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns) {
-  const FileSeek seek = seek_of(fact);
+void IoEvents::seek(const FileSeek& seek, std::uint32_t handle, std::uint64_t time_ns) {
   calls_.make(OTF2_EvtWriter_IoSeek, writer_, nullptr, time_ns, handle, seek.asked,
               otf2_seek_option(seek.from), seek.reached);
 }

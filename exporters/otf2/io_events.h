@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/call.h"
+#include "core/record/event_view.h"
 #include "exporters/otf2/calls.h"
 #include "exporters/otf2/shared_files.h"
 
@@ -36,20 +36,25 @@ class IoEvents {
   IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process)
       : writer_(writer), calls_(calls), process_(process) {}
 
-  /// Writes the events at the begin of a call. Sets `request` of a blocking operation to a number,
-  /// which must be passed to finish(). list: empty, used for attributes; empty afterwards.
-  void start(Fact& fact, std::uint64_t time_ns, OTF2_AttributeList* list);
-  /// Writes the events at the return of a call.
-  void finish(const Fact& fact, std::uint64_t time_ns);
+  /// Write the events at the begin of a call. kept: copy of the fact, whose view is passed to
+  /// finish(); a blocking operation gets a number. list: empty, used for attributes; empty
+  /// afterwards.
+  void start(events::FileTransfer transfer, Fact& kept, std::uint64_t time_ns,
+             OTF2_AttributeList* list);
+  void start(events::FileUse use, Fact& kept, std::uint64_t time_ns, OTF2_AttributeList* list);
+  /// Write the events at the return of a call.
+  void finish(events::FileTransfer transfer, std::uint64_t time_ns);
+  void finish(events::FileUse use, std::uint64_t time_ns);
 
  private:
-  void begin(Fact& fact, std::uint32_t handle, std::uint64_t time_ns, OTF2_AttributeList* list);
+  std::uint64_t number(Fact& kept);
+  bool has_comm(FileId file) const;
   void complete(std::uint32_t handle, std::uint64_t time_ns, std::uint64_t bytes, std::uint64_t id);
-  void open(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
-  void close(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
+  void open(FileId file, std::uint32_t handle, std::uint64_t time_ns);
+  void close(FileId file, std::uint32_t handle, std::uint64_t time_ns);
   void remove(FileId file, std::uint64_t time_ns);
-  void seek(const Fact& fact, std::uint32_t handle, std::uint64_t time_ns);
-  std::uint32_t handle_of(const Fact& fact);
+  void seek(const FileSeek& seek, std::uint32_t handle, std::uint64_t time_ns);
+  std::uint32_t handle_of(FileId file);
 
   OTF2_EvtWriter* writer_;
   Calls& calls_;

@@ -13,9 +13,10 @@ namespace megascope::otf2 {
 /// most half full; allocates only when it grows. One thread.
 class RequestTable {
  public:
+  enum class Started : std::uint8_t { kNone, kSend, kReceive, kCollective };
   struct Entry {
     RequestId request = kNoRequest;
-    FactKind started = FactKind::kNone;
+    Started started = Started::kNone;
     CollectiveOp operation = CollectiveOp::kNone;
   };
 

@@ -6,31 +6,19 @@
 namespace megascope::otf2 {
 namespace {
 
-std::uint32_t remote_of(const Fact& fact) {
-  return fact.peer == kNoPeer ? OTF2_UNDEFINED_UINT32 : static_cast<std::uint32_t>(fact.peer);
-}
-
-OTF2_RmaAtomicType atomic_type(FactKind kind) {
-  switch (kind) {
-    case FactKind::kCompareAndSwap:
-      return OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP;
-    case FactKind::kGetAccumulate:
-    case FactKind::kRgetAccumulate:
-      return OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE;
-    default:
-      return OTF2_RMA_ATOMIC_TYPE_ACCUMULATE;
-  }
+std::uint32_t remote_of(events::OneSided event) {
+  return event.target() == kNoPeer ? OTF2_UNDEFINED_UINT32
+                                   : static_cast<std::uint32_t>(event.target());
 }
 
 /// A fence with MPI_MODE_NOPRECEDE need not synchronize with others. MPI-4.1 §12.5.1
-OTF2_RmaSyncLevel fence_level(const Fact& fact) {
-  const bool ends_nothing = (fact.bytes & rma::kNoPrecede) != 0;
-  return ends_nothing ? OTF2_RMA_SYNC_LEVEL_NONE
-                      : OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY;
+OTF2_RmaSyncLevel fence_level(events::RmaSync fence) {
+  return fence.has(rma::kNoPrecede) ? OTF2_RMA_SYNC_LEVEL_NONE
+                                    : OTF2_RMA_SYNC_LEVEL_PROCESS | OTF2_RMA_SYNC_LEVEL_MEMORY;
 }
 
-OTF2_RmaSyncLevel group_level(const Fact& fact) {
-  const std::uint64_t what = fact.bytes & rma::kGroupSyncMask;
+OTF2_RmaSyncLevel group_level(events::RmaSync sync) {
+  const std::uint64_t what = sync.group_function();
   return what == rma::kComplete || what == rma::kWait ? OTF2_RMA_SYNC_LEVEL_MEMORY
                                                       : OTF2_RMA_SYNC_LEVEL_NONE;
 }
@@ -99,46 +87,58 @@ void RmaProgress::note(LocationId location, std::uint64_t call_index, std::span<
   }
 }
 
-bool RmaEvents::start(const Fact& fact, std::uint64_t time_ns) {
-  if (fact.kind == FactKind::kRmaComplete) return true;
-  const std::uint32_t window = ids_.window(window_of(fact));
-  if (window == ProcessWindows::kUndefined) return false;
-  if (is_rma_operation(fact.kind)) {
-    if (fact.peer >= 0) start_operation(fact, window, time_ns);
-    return false;
-  }
-  switch (fact.kind) {
-    case FactKind::kWinCreated:
-    case FactKind::kWinFreed:
-    case FactKind::kFence:
-      calls_.make(OTF2_EvtWriter_RmaCollectiveBegin, writer_, nullptr, time_ns);
-      return true;
-    case FactKind::kLock:
-      calls_.make(OTF2_EvtWriter_RmaRequestLock, writer_, nullptr, time_ns, window, remote_of(fact),
-                  0, (fact.bytes & rma::kExclusive) != 0 ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED);
-      return false;
-    default:
-      return true;
+void RmaEvents::start(events::RmaOperation operation, std::uint64_t time_ns) {
+  using Operation = events::RmaOperation::Operation;
+  const std::uint32_t window = ids_.window(operation.window());
+  if (window == ProcessWindows::kUndefined || operation.target() < 0) return;
+  const std::uint32_t remote = remote_of(operation);
+  const RequestId request = operation.request();
+  const auto start_atomic = [&](OTF2_RmaAtomicType type) {
+    calls_.make(OTF2_EvtWriter_RmaAtomic, writer_, nullptr, time_ns, window, remote, type,
+                operation.bytes_to_target(), operation.bytes_from_target(), request);
+  };
+  switch (operation.operation()) {
+    case Operation::kPut:
+      return calls_.make(OTF2_EvtWriter_RmaPut, writer_, nullptr, time_ns, window, remote,
+                         operation.bytes_to_target(), request);
+    case Operation::kGet:
+      return calls_.make(OTF2_EvtWriter_RmaGet, writer_, nullptr, time_ns, window, remote,
+                         operation.bytes_from_target(), request);
+    case Operation::kAccumulate:
+      return start_atomic(OTF2_RMA_ATOMIC_TYPE_ACCUMULATE);
+    case Operation::kGetAccumulate:
+      return start_atomic(OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE);
+    case Operation::kCompareAndSwap:
+      return start_atomic(OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP);
   }
 }
 
-void RmaEvents::start_operation(const Fact& fact, std::uint32_t window, std::uint64_t time_ns) {
-  const std::uint32_t remote = remote_of(fact);
-  switch (fact.kind) {
-    case FactKind::kPut:
-    case FactKind::kRput:
-      calls_.make(OTF2_EvtWriter_RmaPut, writer_, nullptr, time_ns, window, remote, fact.bytes,
-                  fact.request);
-      break;
-    case FactKind::kGet:
-    case FactKind::kRget:
-      calls_.make(OTF2_EvtWriter_RmaGet, writer_, nullptr, time_ns, window, remote,
-                  fact.bytes_received, fact.request);
-      break;
-    default:
-      calls_.make(OTF2_EvtWriter_RmaAtomic, writer_, nullptr, time_ns, window, remote,
-                  atomic_type(fact.kind), fact.bytes, fact.bytes_received, fact.request);
+bool RmaEvents::start(events::RmaSync sync, std::uint64_t time_ns) {
+  using Sync = events::RmaSync::Sync;
+  const std::uint32_t window = ids_.window(sync.window());
+  if (window == ProcessWindows::kUndefined) return false;
+  switch (sync.sync()) {
+    case Sync::kFence:
+      calls_.make(OTF2_EvtWriter_RmaCollectiveBegin, writer_, nullptr, time_ns);
+      return true;
+    case Sync::kLock:
+      calls_.make(OTF2_EvtWriter_RmaRequestLock, writer_, nullptr, time_ns, window, remote_of(sync),
+                  0, sync.is_exclusive() ? OTF2_LOCK_EXCLUSIVE : OTF2_LOCK_SHARED);
+      return false;
+    case Sync::kGroup:
+    case Sync::kUnlock:
+    case Sync::kFlush:
+    case Sync::kMemory:
+      return true;
   }
+  return true;
+}
+
+bool RmaEvents::start(events::WindowUse use, std::uint64_t time_ns) {
+  if (ids_.window(use.window()) == ProcessWindows::kUndefined) return false;
+  if (use.use() != events::WindowUse::Use::kOther)
+    calls_.make(OTF2_EvtWriter_RmaCollectiveBegin, writer_, nullptr, time_ns);
+  return true;
 }
 
 void RmaEvents::complete(const RmaCompletion::Done& done, std::uint64_t time_ns) {
@@ -152,60 +152,71 @@ void RmaEvents::complete(const RmaCompletion::Done& done, std::uint64_t time_ns)
                 done.operation);
 }
 
-void RmaEvents::finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& window) {
-  const std::uint32_t named = ids_.window(window_of(fact));
-  switch (fact.kind) {
-    case FactKind::kWinCreated:
-      window = named;
-      calls_.make(OTF2_EvtWriter_RmaWinCreate, writer_, nullptr, time_ns, named);
-      return end_collective(fact, named, time_ns);
-    case FactKind::kWinFreed:
-      window = named;
-      calls_.make(OTF2_EvtWriter_RmaWinDestroy, writer_, nullptr, time_ns, named);
-      return end_collective(fact, named, time_ns);
-    case FactKind::kFence:
-      return end_collective(fact, named, time_ns);
-    case FactKind::kGroupSync: {
-      const std::uint32_t group = ids_.group(fact.sequence);
+std::uint32_t RmaEvents::finish(const Fact& fact, std::uint64_t time_ns) {
+  if (const auto use = events::as<events::WindowUse>(fact)) return finish(*use, time_ns);
+  if (const auto sync = events::as<events::RmaSync>(fact)) finish(*sync, time_ns);
+  return ProcessWindows::kUndefined;
+}
+
+std::uint32_t RmaEvents::finish(events::WindowUse use, std::uint64_t time_ns) {
+  using Use = events::WindowUse::Use;
+  const std::uint32_t window = ids_.window(use.window());
+  const bool is_allocated = ids_.is_allocated(use.window());
+  switch (use.use()) {
+    case Use::kCreated:
+      calls_.make(OTF2_EvtWriter_RmaWinCreate, writer_, nullptr, time_ns, window);
+      end_collective(window,
+                     is_allocated ? OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE
+                                  : OTF2_COLLECTIVE_OP_CREATE_HANDLE,
+                     OTF2_RMA_SYNC_LEVEL_PROCESS, time_ns);
+      return window;
+    case Use::kFreed:
+      calls_.make(OTF2_EvtWriter_RmaWinDestroy, writer_, nullptr, time_ns, window);
+      end_collective(window,
+                     is_allocated ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE
+                                  : OTF2_COLLECTIVE_OP_DESTROY_HANDLE,
+                     OTF2_RMA_SYNC_LEVEL_PROCESS, time_ns);
+      return window;
+    case Use::kOther:  // no OTF2 event
+      break;
+  }
+  return ProcessWindows::kUndefined;
+}
+
+void RmaEvents::finish(events::RmaSync sync, std::uint64_t time_ns) {
+  using Sync = events::RmaSync::Sync;
+  const std::uint32_t window = ids_.window(sync.window());
+  switch (sync.sync()) {
+    case Sync::kFence:
+      return end_collective(window, OTF2_COLLECTIVE_OP_BARRIER, fence_level(sync), time_ns);
+    case Sync::kGroup: {
+      const std::uint32_t group = ids_.group(sync.group());
       if (group == ProcessWindows::kUndefined) return;
-      calls_.make(OTF2_EvtWriter_RmaGroupSync, writer_, nullptr, time_ns, group_level(fact), named,
-                  group);
-      return;
+      return calls_.make(OTF2_EvtWriter_RmaGroupSync, writer_, nullptr, time_ns, group_level(sync),
+                         window, group);
     }
-    case FactKind::kUnlock:
-      calls_.make(OTF2_EvtWriter_RmaReleaseLock, writer_, nullptr, time_ns, named, remote_of(fact),
-                  0);
+    case Sync::kUnlock:
+      return calls_.make(OTF2_EvtWriter_RmaReleaseLock, writer_, nullptr, time_ns, window,
+                         remote_of(sync), 0);
+    case Sync::kMemory:
+      return calls_.make(OTF2_EvtWriter_RmaSync, writer_, nullptr, time_ns, window,
+                         ids_.my_rank(sync.comm()), OTF2_RMA_SYNC_TYPE_MEMORY);
+    case Sync::kLock:   // written at the Enter
+    case Sync::kFlush:  // only completes operations
       return;
-    case FactKind::kWinSync:
-      calls_.make(OTF2_EvtWriter_RmaSync, writer_, nullptr, time_ns, named, ids_.my_rank(fact.comm),
-                  OTF2_RMA_SYNC_TYPE_MEMORY);
-      return;
-    default:
-      return;  // kFlush: only completes operations; kWindow: no OTF2 event
   }
 }
 
-void RmaEvents::end_collective(const Fact& fact, std::uint32_t window, std::uint64_t time_ns) {
-  const bool is_allocated = ids_.is_allocated(window_of(fact));
-  OTF2_CollectiveOp operation = OTF2_COLLECTIVE_OP_BARRIER;
-  OTF2_RmaSyncLevel level = OTF2_RMA_SYNC_LEVEL_PROCESS;
-  if (fact.kind == FactKind::kFence) {
-    level = fence_level(fact);
-  } else if (fact.kind == FactKind::kWinCreated) {
-    operation = is_allocated ? OTF2_COLLECTIVE_OP_CREATE_HANDLE_AND_ALLOCATE
-                             : OTF2_COLLECTIVE_OP_CREATE_HANDLE;
-  } else {
-    operation = is_allocated ? OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE
-                             : OTF2_COLLECTIVE_OP_DESTROY_HANDLE;
-  }
+void RmaEvents::end_collective(std::uint32_t window, OTF2_CollectiveOp operation,
+                               OTF2_RmaSyncLevel level, std::uint64_t time_ns) {
   calls_.make(OTF2_EvtWriter_RmaCollectiveEnd, writer_, nullptr, time_ns, operation, level, window,
               static_cast<std::uint32_t>(OTF2_COLLECTIVE_ROOT_NONE), 0, 0);
 }
 
-void RmaEvents::test(const Fact& fact, std::uint64_t time_ns) {
-  const std::uint32_t window = ids_.window(window_of(fact));
+void RmaEvents::test(events::RequestUse use, std::uint64_t time_ns) {
+  const std::uint32_t window = ids_.window(use.window());
   if (window == ProcessWindows::kUndefined) return;
-  calls_.make(OTF2_EvtWriter_RmaOpTest, writer_, nullptr, time_ns, window, fact.request);
+  calls_.make(OTF2_EvtWriter_RmaOpTest, writer_, nullptr, time_ns, window, use.request());
 }
 
 }  // namespace megascope::otf2

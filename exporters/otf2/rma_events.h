@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/record/event_view.h"
 #include "core/record/rma_completion.h"
 #include "core/record/source.h"
 #include "exporters/otf2/calls.h"
@@ -59,18 +60,22 @@ class RmaEvents {
   RmaEvents(OTF2_EvtWriter* writer, Calls& calls, const ProcessWindows& ids)
       : writer_(writer), calls_(calls), ids_(ids) {}
 
-  /// Writes the event at the Enter. True: the fact needs finish() at the Leave.
-  bool start(const Fact& fact, std::uint64_t time_ns);
+  /// Write the event at the Enter. True: the fact needs finish() at the Leave.
+  void start(events::RmaOperation operation, std::uint64_t time_ns);
+  bool start(events::RmaSync sync, std::uint64_t time_ns);
+  bool start(events::WindowUse use, std::uint64_t time_ns);
   void complete(const RmaCompletion::Done& done, std::uint64_t time_ns);
-  /// Writes the event at the Leave, after complete(). window: set to the OTF2 id if the event is
-  /// RmaWinCreate or RmaWinDestroy.
-  void finish(const Fact& fact, std::uint64_t time_ns, std::uint32_t& window);
+  /// Writes the event at the Leave, after complete(). Returns the OTF2 id of the window if the
+  /// event is RmaWinCreate or RmaWinDestroy; else ProcessWindows::kUndefined.
+  std::uint32_t finish(const Fact& fact, std::uint64_t time_ns);
   /// MPI_Test with an incomplete request of an operation.
-  void test(const Fact& fact, std::uint64_t time_ns);
+  void test(events::RequestUse use, std::uint64_t time_ns);
 
  private:
-  void start_operation(const Fact& fact, std::uint32_t window, std::uint64_t time_ns);
-  void end_collective(const Fact& fact, std::uint32_t window, std::uint64_t time_ns);
+  void finish(events::RmaSync sync, std::uint64_t time_ns);
+  std::uint32_t finish(events::WindowUse use, std::uint64_t time_ns);
+  void end_collective(std::uint32_t window, OTF2_CollectiveOp operation, OTF2_RmaSyncLevel level,
+                      std::uint64_t time_ns);
 
   OTF2_EvtWriter* writer_;
   Calls& calls_;

@@ -136,7 +136,7 @@ void ProcessTrace::write_lane_track(std::uint32_t lane) {
 void ProcessTrace::enter(const timeline::Event& event) {
   const Call& call = *event.call;
   OpenCalls& open = open_[event.location];
-  open.marks.push_back({open.flows.size(), open.completions.size()});
+  open.marks.push_back({open.flows.size(), open.endings.size()});
   begin_slice(call.region);
   add_track(event.location);
   add_arguments(CallArguments::of(call, world_ranks_, world_rank_));
@@ -205,87 +205,110 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
 // terminated flow would then be lost.
 void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) {
   std::size_t message = 0;
-  for (const Fact& fact : event.call->facts) {
-    if (fact.kind == FactKind::kCollective || fact.kind == FactKind::kCollectiveRequest)
-      add_collective_flow(fact);
-    if (!MessageOrder::is_message(fact.kind)) continue;
-    const std::uint64_t flow_id = message < event.flow_ids.size() ? event.flow_ids[message] : 0;
-    ++message;
-    if (flow_id == 0) continue;
-    if (fact.kind == FactKind::kSend || fact.kind == FactKind::kSendRequest) {
-      event_.reserve(FieldBuffer::kMaxNumberBytes);
-      event_.fixed64(TrackEvent::kFlowIds, flow_id);
-    } else {
-      open.flows.push_back(flow_id);
-    }
-  }
+  const auto next_flow = [&] {
+    return message < event.flow_ids.size() ? event.flow_ids[message++] : 0;
+  };
+  const events::Handler handler{
+      [&](events::Send) {
+        const std::uint64_t flow_id = next_flow();
+        if (flow_id == 0) return;
+        event_.reserve(FieldBuffer::kMaxNumberBytes);
+        event_.fixed64(TrackEvent::kFlowIds, flow_id);
+      },
+      [&](events::Receive) {
+        const std::uint64_t flow_id = next_flow();
+        if (flow_id != 0) open.flows.push_back(flow_id);
+      },
+      [this](events::Collective collective) { add_collective_flow(collective); },
+      events::Ignores<events::PostedReceive, events::MatchedProbe, events::FoundMessage,
+                      events::Completion, events::RequestUse, events::CollectiveCompletion,
+                      events::CommChange, events::RmaOperation, events::RmaSync, events::WindowUse,
+                      events::FileTransfer, events::FileUse, events::FileCollective, events::Error,
+                      events::LocalBytes, events::CallSite, events::Value, events::Left>()};
+  for (const Fact& fact : event.call->facts) events::visit(fact, handler);
 }
 
-void ProcessTrace::add_collective_flow(const Fact& fact) {
-  if (fact.comm >= comm_seeds_.size() || comm_seeds_[fact.comm] == 0) return;
+void ProcessTrace::add_collective_flow(events::Collective collective) {
+  const CommId comm = collective.comm();
+  if (comm >= comm_seeds_.size() || comm_seeds_[comm] == 0) return;
   event_.reserve(FieldBuffer::kMaxNumberBytes);
-  event_.fixed64(TrackEvent::kFlowIds, collective_flow_id(comm_seeds_[fact.comm], fact.sequence));
+  event_.fixed64(TrackEvent::kFlowIds,
+                 collective_flow_id(comm_seeds_[comm], collective.sequence()));
 }
 
 void ProcessTrace::start_operations(const timeline::Event& event) {
-  for (const Fact& fact : event.call->facts) {
-    switch (fact.kind) {
-      case FactKind::kSendRequest:
-      case FactKind::kRecvRequest:
-      case FactKind::kCollectiveRequest:
-      case FactKind::kFileReadRequest:
-      case FactKind::kFileWriteRequest:
-      case FactKind::kRput:
-      case FactKind::kRget:
-      case FactKind::kRaccumulate:
-      case FactKind::kRgetAccumulate: {
-        bool is_new = false;
-        const std::uint32_t lane = lanes_.start(fact.request, is_new);
-        if (lane == OperationLanes::kNoLane) {
-          lost_operation_count_ += fact.request != kNoRequest ? 1 : 0;
-          break;
+  const auto end = [&](auto ending) {
+    open_[event.location].endings.push_back(
+        {ending.fact(), ending.request(), CallArguments::is_reported_at_end(ending)});
+  };
+  const auto start = [&](auto started) {
+    start_operation(event, started.fact(), started.request());
+  };
+  const events::Handler handler{
+      [&](events::Send send) {
+        if (!send.is_blocking()) start(send);
+      },
+      [&](events::PostedReceive receive) { start(receive); },
+      [&](events::Receive receive) {
+        if (!receive.is_blocking()) end(receive);
+      },
+      [&](events::Completion completion) { end(completion); },
+      [&](events::Collective collective) {
+        if (!collective.is_blocking()) start(collective);
+      },
+      [&](events::CollectiveCompletion collective) { end(collective); },
+      [&](events::RmaOperation operation) {
+        if (operation.has_mpi_request()) start(operation);
+      },
+      [&](events::FileTransfer transfer) {
+        switch (transfer.stage()) {
+          case events::FileTransfer::Stage::kStarted:
+            return start(transfer);
+          case events::FileTransfer::Stage::kCompleted:
+          case events::FileTransfer::Stage::kCancelled:
+            return end(transfer);
+          case events::FileTransfer::Stage::kBlocking:
+          case events::FileTransfer::Stage::kTested:
+            return;
         }
-        if (is_new) write_lane_track(lane);
-        begin_slice(event.call->region);
-        event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
-        add_arguments(CallArguments::of_message(fact, world_ranks_));
-        packets_.put_event(event.time_ns, event_.bytes());
-        break;
-      }
-      case FactKind::kSendComplete:
-      case FactKind::kRecvComplete:
-      case FactKind::kCollectiveComplete:
-      case FactKind::kRmaComplete:
-      case FactKind::kCancelled:
-      case FactKind::kFileReadComplete:
-      case FactKind::kFileWriteComplete:
-      case FactKind::kFileCancelled:
-      case FactKind::kRequestFreed:
-        open_[event.location].completions.push_back(fact);
-        break;
-      default:
-        break;
-    }
+      },
+      events::Ignores<events::MatchedProbe, events::FoundMessage, events::RequestUse,
+                      events::CommChange, events::RmaSync, events::WindowUse, events::FileUse,
+                      events::FileCollective, events::Error, events::LocalBytes, events::CallSite,
+                      events::Value, events::Left>()};
+  for (const Fact& fact : event.call->facts) events::visit(fact, handler);
+}
+
+void ProcessTrace::start_operation(const timeline::Event& event, const Fact& fact,
+                                   RequestId request) {
+  bool is_new = false;
+  const std::uint32_t lane = lanes_.start(request, is_new);
+  if (lane == OperationLanes::kNoLane) {
+    lost_operation_count_ += request != kNoRequest ? 1 : 0;
+    return;
   }
+  if (is_new) write_lane_track(lane);
+  begin_slice(event.call->region);
+  event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
+  add_arguments(CallArguments::of_message(fact, world_ranks_));
+  packets_.put_event(event.time_ns, event_.bytes());
 }
 
 void ProcessTrace::leave(const timeline::Event& event) {
   OpenCalls& open = open_[event.location];
   const OpenCalls::Marks marks = open.marks.back();
   open.marks.pop_back();
-  for (std::size_t i = marks.completion; i < open.completions.size(); ++i) {
-    const Fact& fact = open.completions[i];
-    const std::uint32_t lane = lanes_.complete(fact.request);
+  for (std::size_t i = marks.ending; i < open.endings.size(); ++i) {
+    const Ending& ending = open.endings[i];
+    const std::uint32_t lane = lanes_.complete(ending.request);
     if (lane == OperationLanes::kNoLane) continue;
     event_.clear();
     event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
     event_.number(TrackEvent::kTrackUuid, lane_uuid(lane));
-    if (CallArguments::is_reported_at_end(fact.kind)) {
-      add_arguments(CallArguments::of_message(fact, world_ranks_));
-    }
+    if (ending.has_arguments) add_arguments(CallArguments::of_message(ending.fact, world_ranks_));
     packets_.put_event(event.time_ns, event_.bytes());
   }
-  open.completions.resize(marks.completion);
+  open.endings.resize(marks.ending);
   event_.clear();
   event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
   add_track(event.location);

@@ -26,7 +26,8 @@ namespace megascope::perfetto {
 /// arrows as members).
 class ProcessTrace {
  public:
-  /// All arguments must outlive this object. annotations: null: only recorded data is shown.
+  /// All arguments must outlive this object. annotations: findings and wait states that the
+  /// analysis determined, to be shown in addition; nullptr: only recorded data is shown.
   ProcessTrace(const RecordSource& source, std::int32_t world_rank, timeline::JointFile& file,
                const Annotations* annotations = nullptr);
 
@@ -41,15 +42,21 @@ class ProcessTrace {
   std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
 
  private:
+  /// An operation that ends when the call is left.
+  struct Ending {
+    Fact fact;
+    RequestId request = kNoRequest;
+    bool has_arguments = false;
+  };
   /// What the open calls of one location need when they are left. The part of each call begins at
   /// its marks.
   struct OpenCalls {
     struct Marks {
-      std::size_t flow, completion;
+      std::size_t flow, ending;
     };
     std::vector<Marks> marks;
     std::vector<std::uint64_t> flows;
-    std::vector<Fact> completions;  ///< completions of operations
+    std::vector<Ending> endings;
   };
 
   void write_preamble();
@@ -62,7 +69,8 @@ class ProcessTrace {
   void begin_slice(RegionId region);
   void add_track(LocationId location);
   void add_arguments(const timeline::CallArguments& arguments);
-  void add_collective_flow(const Fact& fact);
+  void add_collective_flow(events::Collective collective);
+  void start_operation(const timeline::Event& event, const Fact& fact, RequestId request);
   void collect_flows(const timeline::Event& event, OpenCalls& open);
   void start_operations(const timeline::Event& event);
 

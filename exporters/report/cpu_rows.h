@@ -14,10 +14,12 @@ namespace megascope::report {
 /// CPU times of a rank, from the points of all its threads.
 CpuTotals cpu_totals_of(const RecordSource& source, std::int32_t world_rank);
 
-/// Sets of ranks that share cores, because their affinity has fewer cores than ranks.
+/// Returns the sets of ranks of one node that share cores. The affinity masks of a set contain
+/// fewer cores than there are ranks, or the ranks' control group grants less CPU time than that.
+/// Ranks with unknown cores are omitted.
 std::vector<SharedCores> shared_cores_of(const RunReport& report);
-/// One sentence, without a final period, for each set of ranks that share cores, at most a few.
-/// Empty if every rank has a core.
+/// Returns one sentence, without a final period, for each set of ranks that share cores, at most
+/// four and the number of further sets. Empty if no ranks share cores.
 std::vector<std::string> shared_cores_texts(const RunReport& report);
 
 /// Whether some rank waited for a core for at least 1 % of its time, or ranks share cores.

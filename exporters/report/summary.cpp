@@ -1,6 +1,7 @@
 #include "exporters/report/summary.h"
 
 #include "core/base/text.h"
+#include "core/record/event_view.h"
 #include "core/record/user_regions.h"
 #include "exporters/report/call_sites.h"
 #include "exporters/report/cpu_rows.h"
@@ -231,6 +232,26 @@ std::uint64_t wall_ns(const ProcessInfo& info, const Profile& profile, const Ran
   return scaled(profile.last_leave() - profile.first_enter(), facts.ns_per_profile_unit);
 }
 
+/// Returns the peer, root or target argument of a call that has not returned.
+std::int32_t peer_of(const Call& call) {
+  std::int32_t peer = kNoPeer;
+  if (call.posted.empty()) return peer;
+  events::visit(
+      call.posted.front(),
+      events::Handler{
+          events::on<events::Send, events::PostedReceive, events::Receive, events::MatchedProbe,
+                     events::FoundMessage>([&peer](auto message) { peer = message.peer(); }),
+          events::on<events::Collective, events::CollectiveCompletion>(
+              [&peer](auto collective) { peer = collective.root(); }),
+          events::on<events::RmaOperation, events::RmaSync, events::WindowUse>(
+              [&peer](auto event) { peer = event.target(); }),
+          events::Ignores<events::Completion, events::RequestUse, events::CommChange,
+                          events::FileTransfer, events::FileUse, events::FileCollective,
+                          events::Error, events::LocalBytes, events::CallSite, events::Value,
+                          events::Left>()});
+  return peer;
+}
+
 }  // namespace
 
 ClockFacts clock_facts(const RunTime& time) {
@@ -321,7 +342,7 @@ void fold(const RecordSource& source, std::int32_t world_rank, Profile& profile,
         pending.push_back({.world_rank = world_rank,
                            .function = region == nullptr ? kOthersName : cut(region->name),
                            .comm = comm_name(definitions, call.comm),
-                           .peer = call.posted.empty() ? kNoPeer : call.posted.front().peer,
+                           .peer = peer_of(call),
                            .since_ns = call.enter_ns,
                            .time_ns = call.leave_ns - call.enter_ns});
       }

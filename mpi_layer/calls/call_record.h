@@ -72,7 +72,9 @@ namespace detail {
                                static_cast<RegionId>(call.fn));
 }
 
-/// As mark_pending(), for a call that may track handles only.
+/// Marks the call as entered and not returned, for readers after a crash or a hang. A call that
+/// only tracks handles (CallRecord::is_silent) is not shown: the thread's current call is then
+/// marked as unknown.
 [[gnu::always_inline]] inline void mark(EventBuffer& buffer, const CallRecord& call) noexcept {
   if (call.is_silent) [[unlikely]]
     buffer.clear_pending();

@@ -67,7 +67,8 @@ bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ti
 void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
            std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
 
-/// As extend(), for a call whose return is not timed: the sequence lasts at least to its entry.
+/// Adds a call without result to the sequence if the time of its return is not read. The sequence
+/// lasts at least until the entry of this call.
 [[gnu::always_inline]] inline void count(MpiThread& thread, std::uint64_t enter_ticks) noexcept {
   using encoding::Word;
   MpiThread::Run& run = thread.run;

@@ -169,8 +169,10 @@ struct NestedCall {
 /// false if MPI itself makes the call. Walks the stack: microseconds.
 bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept;
 
-/// Returns whether the call comes from the MPI library, one of its components, or this library. For
-/// nested calls only.
+/// Returns whether `return_address` is in the code of the MPI library, of a component that it
+/// loads, or of this library, so that the call that returns there was not made by the application.
+/// Returns false before learn_mpi_code(). Call only in a nested call, that is, an MPI call made
+/// while another one of the same thread has not returned.
 bool is_mpi_code(const void* return_address) noexcept;
 /// Collects the code ranges of MPI. Call after PMPI_Init, which loads the components.
 void learn_mpi_code();
@@ -187,7 +189,7 @@ RequestArrays* claim_arrays_slow_path(MpiThread& thread, std::uint8_t depth, int
 
 /// Appends a fact to the call being recorded.
 void stage(MpiThread& thread, const Fact& fact) noexcept;
-/// As stage(), for a fact with kind and request only. Consecutive requests take one word.
+/// Appends a fact that has only a kind and a request. Consecutive requests take one word.
 [[gnu::always_inline]] inline void stage_short(MpiThread& thread, FactKind kind,
                                                RequestId request) noexcept {
   const std::uint32_t end = thread.staged_words;

@@ -79,7 +79,7 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
                        thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed);
   return is_here ? slot.state : nullptr;
 }
-/// As find_comm(), through the thread's cache.
+/// Returns the state of a communicator from the thread's cache, else that of find_comm().
 [[gnu::always_inline]] inline CommState* comm_state(MpiThread& thread, MPI_Comm comm) noexcept {
   CommState* state = known_to(thread, comm);
   if (state == nullptr) [[unlikely]]
@@ -130,8 +130,8 @@ CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t m
                         int tag) noexcept;
 /// Registers the new communicator and adds its fact. comm: may be MPI_COMM_NULL.
 void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
-/// As adopt_comm(), for a communicator that must not be queried yet (MPI_Comm_idup): it has the
-/// members of its parent.
+/// Registers a new communicator that must not be queried yet (MPI_Comm_idup), and adds its fact. It
+/// has the members of its parent.
 void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
 /// MPI_Intercomm_create: derives the members from both groups of the new handle, equally on both
 /// sides.

@@ -46,8 +46,8 @@ class RequestTable {
   /// Returns the operation of `key` when horizon() was taken; with the shared handle, the thread's
   /// first one, else the first. nullptr: unknown. An entry stays valid until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
-  /// As find(), and removes the entry from the table unless it is persistent. The caller gives it
-  /// back after use.
+  /// Returns what find() returns, and removes the entry from the table unless it is persistent. The
+  /// caller calls give_back() after use.
   RequestEntry* take(std::uint64_t key, Serial horizon, LocationId location) noexcept;
   void give_back(RequestEntry* entry) noexcept;
   void erase(RequestEntry* entry) noexcept;
@@ -116,8 +116,9 @@ class RequestTable {
 extern constinit RequestTable g_requests;
 inline RequestTable& requests() noexcept { return g_requests; }
 
-/// Tracks a request that a call has just created. Returns the identifier for its completion
-/// (start.request, if that is set).
+/// Tracks a request that a call has just created. Returns the identifier for its completion:
+/// start.request if that is set, else a new one. If memory runs out, the request is not tracked
+/// (counted) and start.request is returned.
 [[gnu::always_inline]] inline RequestId start_request(MpiThread& thread, MPI_Request request,
                                                       const Fact& start) noexcept {
   RequestEntry* entry = requests().insert(key_of(request), thread.buffer->location(),
@@ -128,9 +129,12 @@ inline RequestTable& requests() noexcept { return g_requests; }
   if (start.request == kNoRequest) entry->start.request = entry->serial;
   return entry->start.request;
 }
-/// As start_request(), for a persistent request, which is inactive.
+/// Tracks a persistent request that a call has just created; it is inactive until
+/// start_persistent(). start: the fact to record at each start; kNone: only track the handle.
+/// Records the creation as kPersistentInit. If memory runs out, the request is not tracked
+/// (counted).
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
-/// MPI_Start of a persistent request.
+/// Records MPI_Start of a persistent request. Does nothing for a request that is not tracked.
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept;
 /// Records the completion of the handle's operation (as of the horizon). status: nullptr if MPI was
 /// not asked for one. error: MPI_SUCCESS, or the error of this operation.

@@ -51,8 +51,10 @@ struct WindowMaking {
 /// equal in all members.
 WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal,
                        const WindowMaking& making) noexcept;
-/// Registers a window created unseen, by Fortran or a library that calls PMPI, by local MPI calls.
-/// Call after a call on it has succeeded. nullptr for MPI_WIN_NULL and invalid windows.
+/// Registers a window whose creation was not recorded, because Fortran or a library that calls PMPI
+/// created it. Makes only local MPI calls. Call after a call on the window has succeeded, so that
+/// the handle is valid. Returns nullptr for MPI_WIN_NULL, if MPI reports no group for the handle,
+/// or if memory runs out (counted).
 WinState* learn_window(MPI_Win window) noexcept;
 /// Removes the handle of `freed` from the table, unless another thread has got it for a new window
 /// already.

@@ -14,8 +14,9 @@ enum class OtherTool {
   kOursFirst,  ///< another MegaScope, first: this one is inactive
 };
 
-/// Looks up MPI_Init as the loader does for the application. path: receives the other tool's file.
-/// Call after resolve_pmpi().
+/// Looks up MPI_Init as the dynamic loader does for the application, and returns whether another
+/// tool wraps MPI calls, and in which order. path: receives the file of the other tool; unchanged
+/// for kNone. Call after resolve_pmpi().
 OtherTool find_other_tool(std::string& path);
 
 /// Returns the line for the user at the start of recording; empty if there is no other tool.

@@ -16,8 +16,8 @@ void announce_presence(const std::string& run_id);
 /// Announces that this process has left PMPI_Init. Call after PMPI_Init, before the other
 /// functions. From then on the launcher learns of the end of the process from MPI only.
 void share_entries();
-/// Returns rank 0's run id; empty if rank 0 is not known to have the library. Call after PMPI_Init.
-/// One local query.
+/// Returns rank 0's run id; an empty string if rank 0 is not known to have the library. Call after
+/// PMPI_Init. Cost: one query to the launcher's process on this node.
 std::string ask_run_id_of_rank_0();
 /// Returns whether no rank below this one is known to have the library. Call after PMPI_Init, if
 /// rank 0 is not known to have it. At most world_rank local queries.

@@ -23,9 +23,9 @@ bool put(const char* key, const std::string& text);
 /// Reads an entry that `rank` stored before PMPI_Init. rank: in this process's MPI_COMM_WORLD. One
 /// query to the launcher's process on this node. Call after PMPI_Init.
 Answer get(std::int32_t rank, const char* key, std::string& text);
-/// As get(), for an entry stored after PMPI_Init; queries the node of `rank` (Slurm: 0.5 ms;
-/// others: at most 1 s). Returns kText with an empty text if such entries are not visible and no
-/// rank has to wait for them.
+/// Reads an entry that `rank` stored after PMPI_Init. Queries the launcher's process on the node of
+/// `rank` (Slurm: 0.5 ms; others: at most 1 s). Returns kText with an empty text if such entries
+/// are not visible and no rank has to wait for them.
 Answer get_late(std::int32_t rank, const char* key, std::string& text);
 /// Call after PMPI_Init. Closes this connection where the MPI library has opened the same one,
 /// which serves until PMPI_Finalize. A program whose end is not intercepted (PMPI_Finalize, or

@@ -38,7 +38,7 @@ class StepControl {
   /// Called after a recorded MPI call has returned: progresses rank updates if the application
   /// begins no step for long. Threads as begin_step(). Returns the time until the next tick in ns.
   std::uint64_t progress_tick() noexcept;
-  /// As progress_tick(), in a hook.
+  /// Called in a hook: progresses rank updates if the application begins no step for long.
   void progress_tick_in_hook() noexcept;
   /// Called on all ranks in MPI_Finalize: completes the rounds that other ranks began, and delivers
   /// the last block. The object is inactive afterwards.

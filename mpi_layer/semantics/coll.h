@@ -25,8 +25,8 @@ using Type = MPI_Datatype;
   return root == MPI_ROOT ? kSelfRoot : root == MPI_PROC_NULL ? kProcNullRoot : root;
 }
 
-/// Begins a collective and takes its number on the communicator. Returns nullptr if nothing is to
-/// be recorded.
+/// Begins a collective: stores the communicator and the sequence number of the collective on it in
+/// call.main. Returns nullptr, and counts nothing, if nothing is to be recorded.
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || !state->is_recorded) return nullptr;
@@ -36,14 +36,16 @@ using Type = MPI_Datatype;
                .tag = 0};
   return state;
 }
-/// As begin(), for a call with an array of one element for each member of the communicator.
+/// Begins a collective with an array that has one element for each member of the communicator.
+/// First checks that a known handle still has the communicator's size, because an array of another
+/// size would be read beyond its end. Otherwise like begin().
 [[gnu::always_inline]] inline CommState* begin_with_array(Thread& thread, Rec& call,
                                                           MPI_Comm comm) noexcept {
   if (CommState* known = comm_state(thread, comm); known != nullptr) verified(thread, comm, known);
   return begin(thread, call, comm);
 }
-/// Undoes begin() if MPI rejected the arguments: nothing began on this rank, and the next
-/// collective has the number. Returns whether it did.
+/// Undoes begin() if MPI rejected the arguments: the operation did not begin on this rank, and the
+/// next collective on the communicator gets the number. Returns whether MPI rejected them.
 [[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
   if (rc == MPI_SUCCESS) [[likely]]
     return false;

@@ -45,9 +45,13 @@ namespace io {
   return offset >= 0 ? static_cast<std::uint64_t>(offset) : kNoOffset;
 }
 
-/// Collective calls on a file take a number, which the mark of the pending call has together with
-/// the file. After the return it is recorded after the file's own fact. A call whose arguments MPI
-/// rejected did not begin (take_back_refused).
+/// begin_collective() counts the collective calls on a file, so that an analysis can match the
+/// calls of different processes: the first has number 0. The number and the file are part of the
+/// mark of the pending call, which a reader sees after a crash or a hang. Nothing is counted if the
+/// file is unknown.
+/// end_collective() adds the number to a call that succeeded, after the fact that names the file.
+/// If MPI rejected the arguments (is_refusal), the operation did not begin on this process, and the
+/// next one gets the number. After any other error the number remains used and is not recorded.
 [[gnu::always_inline]] inline void begin_collective(CallRecord& call) noexcept {
   if (call.file == nullptr) return;
   call.main = {.kind = FactKind::kFileCollective,

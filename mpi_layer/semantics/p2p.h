@@ -91,8 +91,10 @@ namespace p2p {
   stage(thread, fact);
 }
 
-/// Returns the message of a matched probe as a fact of `kind`; kNone if it is unknown. The handle
-/// is used up.
+/// Returns the message that a matched probe found, as a fact (one event of the call) of `kind`, and
+/// sets call.comm to its communicator. Removes the handle from the request table, because the
+/// receive of the message invalidates it. Returns a fact with kind kNone if the table does not have
+/// the handle.
 [[gnu::always_inline]] inline Fact take_matched(MpiThread& thread, CallRecord& call,
                                                 MPI_Message message, FactKind kind) noexcept {
   RequestEntry* entry = requests().find(key_of(message), requests().horizon(),

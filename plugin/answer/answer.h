@@ -42,8 +42,8 @@ class Answer {
   /// Returns the run as it was recorded, without inserted hidden waits, in corrected times: no
   /// message is received before it was sent, and no member leaves a collective before the members
   /// on which it depends have entered (analysis::Causality). Wait states and root causes have these
-  /// times. Exception: root causes of a run of regions have the times of the run itself, because
-  /// each rank is measured with its own clock.
+  /// times. Exception: root causes of a run without MPI calls have the times of the run itself,
+  /// because each rank is measured with its own clock.
   const RecordSource& in_order() const { return shown_->source(); }
   /// Returns all wait points of all tracks, with their waits.
   const analysis::WaitStates& states() const { return states_; }

@@ -19,7 +19,9 @@ namespace megascope::answer {
 /// dimensions take part.
 class GroupCheck final : public analysis::MatchSink {
  public:
-  /// groups: if empty, nothing is checked. All arguments outlive the object.
+  /// groups: the specified parallel groups to compare with the messages and collectives; if empty,
+  /// nothing is checked and contradiction() returns an empty string. All arguments outlive the
+  /// object.
   GroupCheck(const analysis::MatchTables& tables, const std::vector<std::int32_t>& world_ranks,
              const detect::GroupIndices& groups)
       : tables_(tables), world_ranks_(world_ranks), groups_(groups) {}

@@ -214,9 +214,10 @@ struct RankUpdateContents {
 /// Inspects a rank update. rank_update: any bytes.
 RankUpdateContents contents_of(std::span<const std::byte> rank_update) noexcept;
 
-/// Reads a rank update item by item. bytes: any bytes; they must outlive the reader. next() returns
-/// the kind of the next item and stores it in the matching member; kEnd after the last one;
-/// kDamaged if the rest is malformed, and then kEnd.
+/// Reads a rank update, that is, a message that a rank sends to rank 0 for the live view. bytes:
+/// any bytes; they must outlive the reader. next() stores the next item in the member of its kind
+/// and returns the kind. It returns kEnd after the last item. If an item is malformed or of an
+/// unknown kind, it returns kDamaged and ignores the rest; after that it returns kEnd.
 class RankUpdateReader {
  public:
   enum class Item {

@@ -11,8 +11,10 @@ using DomainId = std::uint16_t;
 inline constexpr DomainId kDefaultDomain = 0;
 inline constexpr std::size_t kMaxDomains = 4096;
 
-/// Returns the domain of a name, and creates it if it is new. Returns the default domain if the
-/// name is empty or there are too many (counted as refused). Any thread; takes a lock.
+/// Returns the number of the domain with this name. Defines the domain if the name is new. Returns
+/// the default domain, and counts one refused annotation, if the name is empty, if there are
+/// kMaxDomains domains, or if memory runs out. Only the first 200 bytes of the name count. Any
+/// thread; takes a lock.
 DomainId domain(std::string_view name) noexcept;
 /// Returns the domain of an NVTX handle; the default domain if the handle was never returned.
 DomainId known_domain(std::uint64_t number) noexcept;

@@ -78,7 +78,9 @@ class Session final : public Runtime, private RunPart {
 
   std::mutex claim_mutex_;
   bool is_claimed_ = false;  ///< the recording has been started, either by MPI_Init or by a hook
-  /// A hook was called and MPI is loaded: MPI_Init is to start the recording.
+  /// Whether MPI_Init is to start the recording. Set by the first hook call (a function of
+  /// megascope.h or NVTX) if the process has an MPI library, this library was loaded with the
+  /// program, and MEGASCOPE_WITHOUT_MPI is off. Otherwise the hook itself starts the recording.
   bool is_waiting_ = false;
   config::LoadedOptions options_;
   std::vector<tensors::TensorChoice> tensors_;  ///< tensors whose statistics are recorded

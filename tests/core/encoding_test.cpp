@@ -1,6 +1,6 @@
 #include "core/record/encoding.h"
 
-#include "core/trace/decoder.h"
+#include "core/record/call_decoder.h"
 #include "tests/core/sample_trace.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,8 @@ struct Decoded {
   std::vector<Fact> facts;
 };
 
-std::vector<Decoded> decoded(CallDecoder& decoder, const std::vector<std::vector<Word>>& chunks,
+std::vector<Decoded> decoded(encoding::CallDecoder& decoder,
+                             const std::vector<std::vector<Word>>& chunks,
                              std::uint64_t base = 1000) {
   std::vector<Decoded> calls;
   Call call;
@@ -40,7 +41,7 @@ std::vector<Decoded> decoded(CallDecoder& decoder, const std::vector<std::vector
 }
 
 std::vector<Decoded> decoded(const std::vector<Word>& words) {
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   std::vector<Decoded> calls = decoded(decoder, {words});
   EXPECT_EQ(decoder.damaged_count(), 0u);
   return calls;
@@ -228,7 +229,7 @@ TEST(Decoder, TakesANewTimeBaseForWhatFollows) {
 }
 
 TEST(Decoder, CarriesFactsOverTheEndOfAChunk) {
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   const std::vector<Decoded> calls = decoded(
       decoder,
       {{kWord0, 0x08'00'0000'00000005}, {0x00000001'0005'FFE0, 0x00000002'0005'FFE0, kWord0, 0}});
@@ -239,7 +240,7 @@ TEST(Decoder, CarriesFactsOverTheEndOfAChunk) {
 }
 
 TEST(Decoder, CompletesAReceiveFromItsStart) {
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   const std::vector<Decoded> calls = decoded(
       decoder,
       {{kWord0, 0x00'0A'0001'00000005, 0x00000003'00000002,
@@ -258,7 +259,7 @@ TEST(Decoder, CompletesAReceiveFromItsStart) {
 }
 
 TEST(Decoder, SpreadsARunOfRequests) {
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   constexpr Word kFlags = Word{encoding::kHasFacts} << 56;
   // Sends 0x20, 0x21 and 0x22 are complete.
   const auto calls = decoded(decoder, {{kWord0, kFlags | 9, 0x0000'0020'0205'FFE0}});
@@ -278,7 +279,7 @@ TEST(ShortFact, IsContinuedByTheNextRequestOfTheSameKind) {
 }
 
 TEST(Decoder, CountsACompletionWithoutAStart) {
-  CallDecoder decoder;
+  encoding::CallDecoder decoder;
   const std::vector<Decoded> calls = decoded(
       decoder, {{kWord0, 0x08'00'0000'00000005, 0x00000009'0006'FFE0}});
   ASSERT_EQ(calls.size(), 1u);
@@ -288,7 +289,7 @@ TEST(Decoder, CountsACompletionWithoutAStart) {
 
 TEST(Decoder, EndsAChunkAtTheFirstWordThatIsNoRecord) {
   for (const Word bad : {Word{0}, Word{0xFFE9}, Word{0xFF00}, Word{0x00FF'FFE1}}) {
-    CallDecoder decoder;
+    encoding::CallDecoder decoder;
     const std::vector<Decoded> calls = decoded(decoder,
                                                {{kWord0, 0, bad, 1, 2, 3, 4, 5}, {kWord0, 0}});
     EXPECT_EQ(calls.size(), 2u) << std::hex << bad;

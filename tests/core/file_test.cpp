@@ -1,8 +1,8 @@
 // Files: how facts about them are stored, told and summed.
+#include "core/record/call_decoder.h"
 #include "core/record/file_fact.h"
 #include "core/record/profile.h"
 #include "core/record/wire.h"
-#include "core/trace/decoder.h"
 #include "core/trace/definition_codec.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ Fact through_the_trace(const Fact& fact, std::size_t expected_words) {
   const std::size_t size = encoding::encode_fact(fact, words.data() + encoding::kBareWords);
   EXPECT_EQ(size, expected_words);
   words.resize(encoding::kBareWords + size);
-  trace::CallDecoder decoder;
+  encoding::CallDecoder decoder;
   decoder.begin_chunk(words, 0);
   Call call;
   EXPECT_TRUE(decoder.next(call) || decoder.flush(call));
@@ -92,7 +92,7 @@ TEST(FileFact, IsCompletedFromItsStart) {
   words.insert(words.end(), {encoding::entry_word(5, 0, 1),
                              Word{encoding::kHasFacts} << 56 | Word{encoding::kWideComm} << 32,
                              encoding::short_fact(FactKind::kFileReadComplete, 9)});
-  trace::CallDecoder decoder;
+  encoding::CallDecoder decoder;
   decoder.begin_chunk(words, 0);
   Call call;
   ASSERT_TRUE(decoder.next(call));

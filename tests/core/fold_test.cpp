@@ -1,5 +1,5 @@
+#include "core/record/call_decoder.h"
 #include "core/record/profile.h"
-#include "core/trace/decoder.h"
 
 #include <gmock/gmock.h>
 
@@ -120,8 +120,8 @@ std::vector<std::byte> bytes_of(const Profile& profile) {
 void expect_same_sums(Stream& stream) {
   Profile at_once = make_profile();
   Profile one_by_one = make_profile();
-  CallDecoder fast;
-  CallDecoder slow;
+  encoding::CallDecoder fast;
+  encoding::CallDecoder slow;
   Call call;
   for (int chunk = 0; chunk < 4; ++chunk) {
     const std::vector<Word> words = stream.words(1 + static_cast<int>(stream.below(300)));

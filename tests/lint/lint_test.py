@@ -8,6 +8,7 @@ import unittest
 
 import check_docs
 import check_extending
+import check_facts
 import check_files
 import check_includes
 import check_sizes
@@ -17,6 +18,24 @@ import glossary
 
 def includes(path, text):
     return check_includes.check_file(path, text, lambda name: True)
+
+
+class Facts(unittest.TestCase):
+    def test_kinds_are_used_in_core_record_and_by_producers_only(self):
+        line = "if (fact.kind == FactKind::kSend) ++count;\n"
+        self.assertEqual(check_facts.check_file("exporters/otf2/a.cpp", "\n" + line),
+                         ["exporters/otf2/a.cpp:2: FactKind outside of core/record; use events::visit() (event_view.h)"])
+        for path in ("core/record/a.cpp", "mpi_layer/semantics/a.h", "analysis/synth/a.cpp", "tests/core/a.cpp"):
+            self.assertEqual(check_facts.check_file(path, line), [])
+
+    def test_fields_of_facts_are_found(self):
+        for code in ("total += fact.bytes;", "use(fact_->peer);", "if (call.facts.front().tag == 1)", "x = facts[0].comm;",
+                     "x = view.fact().request;", "std::ranges::find(call.facts, 3, &Fact::kind)"):
+            self.assertEqual(len(check_facts.check_file("analysis/hang/a.cpp", code + "\n")), 1, code)
+
+    def test_views_comments_and_other_structs_are_fine(self):
+        for code in ("total += send.bytes();", "// fact.bytes", "report(facts.ranks);", "keep(view.fact());", "posted = fact;"):
+            self.assertEqual(check_facts.check_file("analysis/hang/a.cpp", code + "\n"), [], code)
 
 
 class Includes(unittest.TestCase):

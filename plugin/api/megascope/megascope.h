@@ -16,7 +16,9 @@
  * a signal handler.
  *
  * Errors: no function throws, aborts or writes to stdout. A call that cannot be recorded is ignored
- * and counted; the report shows the count and megascope_last_error() returns the reason.
+ * and counted: as refused (invalid arguments, too many names, no memory) or as unbalanced (enter
+ * and leave out of order). The report shows both counts; megascope_last_error() returns the last
+ * reason.
  *
  * Side effects: no function calls MPI or writes to stderr, with these exceptions:
  * - The call that starts a recording prints one line to stderr. With MEGASCOPE_STRICT=1 it ends the

@@ -18,7 +18,9 @@ using AnalyzeView = answer::AnswerView;
 /// One straggler or other root cause as JSON.
 nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
 
-/// The result of the replay without slow operations; no lines if nothing was replayed.
+/// Format the result of the replay without slow operations. If nothing was replayed, both contain
+/// only WhatIf::limitations, the reasons: the lines are empty if there are none, and the JSON has
+/// null as `slowdown`.
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 

@@ -58,7 +58,8 @@ Findings check_scratch(const config::Options& options);
 Findings check_run_directory(const config::Options& options);
 /// Reports the clock that will be used.
 Findings check_clock(const config::Options& options);
-/// Checks srun: its MPI plugins, and whether --export passes the variables on.
+/// Checks srun: whether it is in PATH, its MPI plugins, SLURM_MPI_TYPE, and whether --export or
+/// SLURM_EXPORT_ENV passes the MEGASCOPE_* variables on to the ranks.
 Findings check_slurm(const Subject& subject);
 /// Checks for a GPU.
 Findings check_gpu();

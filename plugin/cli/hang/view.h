@@ -24,7 +24,8 @@ struct HangView {
   const analysis::HangReport& report;
   std::uint64_t now_ns = 0;  ///< current time of a running job, else the end of its records
   report::OpenEndFacts open_ends = {};
-  /// Directories of runs that this run spawned or that spawned it.
+  /// Run directories of the runs that this run started by MPI_Comm_spawn, and of the run that
+  /// started it.
   std::vector<std::string> other_worlds = {};
 
   const analysis::ProcessState* process(std::int32_t world_rank) const {

@@ -88,9 +88,10 @@ CommTable::Index object_of(const HangView& view, const Waiting& waiting,
   const ProcessDefinitions& definitions = *view.process(waiting.world_rank)->definitions;
   for (const Fact& fact : thread.posted) {
     analysis::Slot slot = analysis::kNoSlot;
-    if (names_window(fact.kind)) slot = analysis::slot_of_window(definitions, window_of(fact));
-    if (fact.kind == FactKind::kFileCollective)
-      slot = analysis::slot_of_file(definitions, file_of(fact));
+    if (events::is_any<events::RmaOperation, events::RmaSync, events::WindowUse>(fact))
+      slot = analysis::slot_of_window(definitions, events::OneSided(fact).window());
+    if (const auto call = events::as<events::FileCollective>(fact))
+      slot = analysis::slot_of_file(definitions, call->file());
     const CommTable::Index object = view.comms.of(waiting.world_rank, slot);
     if (thread.is_inside && object != CommTable::kNone) return object;
   }

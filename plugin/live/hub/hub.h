@@ -54,7 +54,7 @@ class Hub final : public ProtocolEndpoint {
 
   /// Adds the merged block of a step. block: any bytes.
   void take_block(std::span<const std::byte> block);
-  /// Adds a rank update. letter: any bytes; the valid items before an error are used.
+  /// Adds a rank update. rank_update: any bytes; the valid items before an error are used.
   void take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
                         std::int64_t now_ns);
   /// Counts data that could not be kept. reason: a noun phrase in the plural, shown to users after

@@ -32,7 +32,8 @@ class ProtocolEndpoint {
   /// Handles a message. False: close the client with code 1008, because it sends too much or does
   /// not read its answers.
   virtual bool receive(ClientId client, std::string_view text, std::int64_t now_ns) = 0;
-  /// Counts a control frame (ping) towards the message rate. False: as receive().
+  /// Counts a control frame (ping) towards the message rate. Returns false if the client sends too
+  /// much: close it with code 1008.
   virtual bool count_message(ClientId client, std::int64_t now_ns) = 0;
   /// Gets the next message for the client. False: there is none now.
   virtual bool next(ClientId client, std::int64_t now_ns, Outgoing& message) = 0;

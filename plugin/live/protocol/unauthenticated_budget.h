@@ -12,9 +12,9 @@ class UnauthenticatedTurn;
 
 /// Budget for serving all unauthenticated clients together: bytes on their sockets in both
 /// directions, and CPU time of the server's thread. Two token buckets; each fills at its rate and
-/// holds kBurstSeconds of it. Spending may overdraw a bucket by one message; the budget is then
-/// closed until the bucket is refilled. Times: ns since the epoch, passed by the caller. One
-/// thread.
+/// holds at most kBurstSeconds of it. A message may overdraw a bucket. No further message is then
+/// served until both buckets are above zero again. Times: ns since the epoch, passed by the caller.
+/// One thread.
 class UnauthenticatedBudget {
  public:
   static constexpr double kBurstSeconds = 0.5;

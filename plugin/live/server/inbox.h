@@ -14,8 +14,9 @@
 
 namespace megascope::live {
 
-/// Queue from the application's threads to the live view's thread, at most kMaxInboxBytes.
-/// Lock-free; any number of producers, one consumer.
+/// Queue of messages from the application's threads to the live view's thread. It holds at most
+/// kMaxInboxBytes. A message that does not fit is not added, and is counted as refused. Lock-free;
+/// any number of producers, one consumer.
 class Inbox {
  public:
   struct Item {
@@ -33,7 +34,8 @@ class Inbox {
     delete_all(taken_);
   }
 
-  /// Appends a copy. False: the queue is full or memory ran out; the item is counted as refused.
+  /// Appends a copy of `bytes`. Returns false and counts the message as refused if the queue is
+  /// full or memory runs out.
   bool put(LiveKind kind, std::int32_t world_rank, std::span<const std::byte> bytes) noexcept {
     try {
       return has_space(bytes.size()) ? put_whole(kind, world_rank, {bytes.begin(), bytes.end()})
@@ -42,7 +44,8 @@ class Inbox {
       return refuse();
     }
   }
-  /// Appends without copying. False: as put(), and `bytes` is unchanged.
+  /// Appends `bytes` without copying them. Returns false, counts the message as refused and leaves
+  /// `bytes` unchanged if the queue is full or memory runs out.
   bool put_whole(LiveKind kind, std::int32_t world_rank, std::vector<std::byte>&& bytes) noexcept {
     const std::size_t size = bytes.capacity();
     const bool has_space = bytes_.fetch_add(size, std::memory_order_relaxed) + size <=

@@ -1,4 +1,5 @@
 #include "core/record/file_fact.h"
+#include "core/record/memory_source.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/summary.h"
 
@@ -51,6 +52,28 @@ TEST(ReportFiles, AreSummedByNameOverRanks) {
                                          "  ... far too long for a column/common      2      0     "
                                          " 0       2     .  1.95 KiB  40 ns\n"));
   EXPECT_THAT(to_json(report), HasSubstr("\"bytes_written\": 2000"));
+}
+
+TEST(ReportFiles, AFileIsNotThePeerOfAnUnfinishedCall) {
+  MemorySource::Process process;
+  process.definitions.info.world_size = 1;
+  process.definitions.locations.resize(1);
+  const Fact on_file{.kind = FactKind::kFileCollective, .comm = 0, .request = 3, .peer = 7};
+  const Fact receive{.kind = FactKind::kRecv, .comm = 0, .peer = 2, .tag = 1};
+  process.locations = {{{.call = {.enter_ns = 10, .leave_ns = 20, .is_pending = true, .facts = {}},
+                         .facts = {},
+                         .posted = {on_file}},
+                        {.call = {.enter_ns = 12, .leave_ns = 20, .is_pending = true, .facts = {}},
+                         .facts = {},
+                         .posted = {receive}}}};
+  MemorySource run(1);
+  run.add(process);
+  Profile profile;
+  std::vector<PendingRow> pending;
+  fold(run, 0, profile, pending);
+  ASSERT_EQ(pending.size(), 2u);
+  EXPECT_EQ(pending[0].peer, kNoPeer);
+  EXPECT_EQ(pending[1].peer, 2);
 }
 
 }  // namespace

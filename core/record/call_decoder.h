@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace megascope::trace {
+namespace megascope::encoding {
 
 /// Decodes the words of one location, chunk by chunk in order, into calls in the order of their
 /// return. Times are in ticks, also in fields called _ns. Untrusted input: an invalid record ends
@@ -18,39 +18,40 @@ class CallDecoder {
  public:
   /// Begins the next chunk. words: must stay valid while the chunk is read. base_ticks: its time
   /// base.
-  void begin_chunk(std::span<const encoding::Word> words, std::uint64_t base_ticks);
+  void begin_chunk(std::span<const Word> words, std::uint64_t base_ticks);
   /// Reads the next complete call. Its facts are valid until the next call of next() or
   /// begin_chunk(). Returns false at the end of the chunk; a call whose facts continue in the next
   /// chunk is returned from there. After the last chunk, flush() returns the call that is still
   /// held.
   bool next(Call& call);
   bool flush(Call& call);
-  /// Adds each call of the chunk to a profile: as next() and Profile::add(), but faster, because
-  /// most calls are never decoded into a Call. Returns the number of calls.
+  /// Adds each remaining call of the chunk to a profile. The result is that of next() and
+  /// Profile::add() for each; it is faster, because most calls are never decoded into a Call.
+  /// Returns the number of calls.
   std::uint64_t add_all_to(Profile& profile);
 
   /// Returns word 0 of the last call of depth 0 as stored in the trace. Equal to the mark of a
   /// pending call if that call is already recorded.
-  encoding::Word last_outer_word() const { return last_outer_word_; }
+  Word last_outer_word() const { return last_outer_word_; }
   std::uint64_t base_ticks() const { return base_ticks_; }
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 
   /// Decodes the mark of a pending call: the call, and its arguments as facts. Returns false if
   /// there is none.
-  static bool decode_mark(std::span<const encoding::Word> words, std::uint64_t base_ticks,
-                          Call& call, std::vector<Fact>& facts);
+  static bool decode_mark(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
+                          std::vector<Fact>& facts);
 
  private:
-  std::size_t add_plain(const encoding::Word* words, std::uint64_t base_ticks, Profile& profile);
-  std::size_t add_completions(std::span<const encoding::Word> words, Profile& profile);
+  std::size_t add_plain(const Word* words, std::uint64_t base_ticks, Profile& profile);
+  std::size_t add_completions(std::span<const Word> words, Profile& profile);
   bool next_slow_path(Call& call);
   bool decode_fact(std::size_t available);
-  bool decode_run(encoding::Word word, FactKind kind);
+  bool decode_run(Word word, FactKind kind);
   bool resolve(Fact& fact);
   bool deliver(Call& call);
 
-  std::span<const encoding::Word> words_;
+  std::span<const Word> words_;
   std::size_t at_ = 0;
   std::uint64_t base_ticks_ = 0;
   Call held_;
@@ -59,9 +60,9 @@ class CallDecoder {
   std::vector<Fact> delivered_;  ///< of the call returned last
   Fact folded_[2];               ///< facts in the call's own words, of the call returned last
   RequestMap<Fact> open_;
-  encoding::Word last_outer_word_ = 0;
+  Word last_outer_word_ = 0;
   std::uint64_t damaged_count_ = 0;
   std::uint64_t unknown_request_count_ = 0;
 };
 
-}  // namespace megascope::trace
+}  // namespace megascope::encoding

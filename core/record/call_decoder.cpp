@@ -1,12 +1,10 @@
-#include "core/trace/decoder.h"
+#include "core/record/call_decoder.h"
 
 #include "core/record/decode_words.h"
 
 #include <algorithm>
 
-namespace megascope::trace {
-
-using namespace encoding;
+namespace megascope::encoding {
 
 namespace {
 
@@ -209,4 +207,4 @@ bool CallDecoder::next_slow_path(Call& call) {
   return false;
 }
 
-}  // namespace megascope::trace
+}  // namespace megascope::encoding

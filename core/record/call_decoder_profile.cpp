@@ -1,9 +1,7 @@
+#include "core/record/call_decoder.h"
 #include "core/record/decode_words.h"
-#include "core/trace/decoder.h"
 
-namespace megascope::trace {
-
-using namespace encoding;
+namespace megascope::encoding {
 
 namespace {
 
@@ -165,4 +163,4 @@ std::uint64_t CallDecoder::add_all_to(Profile& profile) {
   }
 }
 
-}  // namespace megascope::trace
+}  // namespace megascope::encoding

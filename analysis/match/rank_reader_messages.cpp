@@ -1,0 +1,183 @@
+#include "analysis/match/rank_reader.h"
+
+/// The messages of a process.
+namespace megascope::analysis {
+namespace {
+
+bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
+
+}  // namespace
+
+RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
+  if (message.partner_index == kNoWaitPoint) {
+    std::uint32_t& index = partner_index_[static_cast<std::uint64_t>(message.partner) + 1];
+    if (index == 0) {
+      partners_.emplace_back();
+      index = static_cast<std::uint32_t>(partners_.size());
+    }
+    message.partner_index = index - 1;
+  }
+  return partners_[message.partner_index];
+}
+
+/// Sets all fields of a message end from the call that starts it. message: has the partner,
+/// unless it is a wildcard.
+void RankReader::begin(MessageEnd& end, events::Message message, const Now& now, bool is_send) {
+  const std::uint32_t wait_points = now.wait_point != kNoWaitPoint
+                                        ? now.wait_point
+                                        : wait_point_counts_[now.track - first_track_];
+  end = {.start_ns = now.call->enter_ns,
+         .enter_ns = now.call->enter_ns,
+         .leave_ns = now.call->enter_ns,
+         .bytes = message.bytes(),
+         .met_at_start = last_met(message.comm()),
+         .met_at_end = {},
+         .track = now.track,
+         .wait_point_track = now.track,
+         .start_wait_point = wait_points,
+         .comm = message.comm() < comm_of_slot_.size() ? comm_of_slot_[message.comm()]
+                                                       : CommTable::kNone,
+         .world_rank = world_rank_,
+         .partner = naming_.partner(message),
+         .tag = message.tag(),
+         .is_send = is_send};
+  if (end.partner < 0) return;
+  Partner& partner = partner_of(end);
+  Meeting& before = is_send ? partner.sent_start : partner.received_start;
+  if (later(before, end.met_at_start)) end.met_at_start = before;
+  before = {end.start_ns, wait_points};
+}
+
+/// Sets the fields that describe the completion: the message completes in this call.
+void RankReader::end(MessageEnd& message, Now& now) {
+  message.wait_point = wait_point_of(now);
+  message.wait_point_track = now.track;
+  message.enter_ns = now.call->enter_ns;
+  message.leave_ns = now.call->leave_ns;
+  message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
+  if (message.partner < 0) return;
+  message.met_at_end = message.comm == CommTable::kNone
+                           ? met_all_
+                           : last_met(static_cast<Slot>(now.call->comm));
+  Partner& partner = partner_of(message);
+  Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
+  if (later(before, message.met_at_end)) message.met_at_end = before;
+  before = {message.leave_ns, wait_point_counts_[now.track - first_track_]};
+}
+
+void RankReader::add_blocking_send(events::Send send, Now& now, Outbox& out) {
+  if (lacks_messages_) {
+    ++unnamed_sends_;
+    return;
+  }
+  wait_point_of(now);
+  MessageEnd message;
+  begin(message, send, now, true);
+  if (message.partner < 0) return;
+  end(message, now);
+  naming_.send(send, message, out);
+}
+
+void RankReader::add_blocking_receive(events::Receive receive, Now& now, Outbox& out) {
+  if (receive.request() != kNoRequest) return complete_receive(receive, now, out);
+  if (lacks_messages_) {
+    ++unnamed_receives_;
+    return;
+  }
+  wait_point_of(now);
+  MessageEnd message;
+  begin(message, receive, now, false);
+  if (message.partner < 0) return;
+  Probe& probe = probes_[now.track - first_track_];
+  const bool was_probed = probe.is_set && probe.envelope == MessageSeries::Envelope(receive);
+  end(message, now);
+  if (was_probed) {  // the wait was in the probe
+    const std::uint64_t leave_ns = probe.end.leave_ns;
+    message = probe.end;
+    message.leave_ns = leave_ns;
+    message.bytes = receive.bytes();
+    probe.is_set = false;
+  }
+  naming_.receive(receive, message, out);
+}
+
+void RankReader::add_start(events::Send send, Now& now) {
+  if (!lacks_messages_) begin(naming_.start_send(send), send, now, true);
+}
+
+void RankReader::add_start(events::PostedReceive receive, Now& now) {
+  if (lacks_messages_) return;
+  bool was_probed = false;
+  if (probed_.size() != 0 && probed_.take(receive.request(), was_probed))
+    return;  // the matched probe has posted it
+  begin(naming_.post(receive), receive, now, false);
+}
+
+void RankReader::add_probe(events::FoundMessage message, Now& now) {
+  if (message.is_ready_request() || now.function->use == FunctionTable::Use::kPoll) return;
+  wait_point_of(now);
+  Probe& probe = probes_[now.track - first_track_];
+  probe.is_set = true;
+  probe.envelope = message;
+  begin(probe.end, message, now, false);
+  end(probe.end, now);
+}
+
+void RankReader::add_matched_probe(events::MatchedProbe probe, Now& now) {
+  if (lacks_messages_) return;
+  wait_point_of(now);
+  MessageEnd& message = naming_.post(probe);
+  begin(message, probe, now, false);
+  end(message, now);
+  probed_[probe.request()] = true;
+}
+
+void RankReader::complete_request(events::Completion completion, Now& now, Outbox& out) {
+  using Way = events::Completion::Way;
+  switch (completion.way()) {
+    case Way::kSent:
+      return complete_send(completion, now, out);
+    case Way::kFreed:
+      if (naming_.take(completion.request()) != nullptr) naming_.give(out);
+      return;
+    case Way::kCancelled:
+      return naming_.cancel(completion.request(), out);
+    case Way::kOneSided:
+      return;
+  }
+}
+
+void RankReader::complete_send(events::Completion completion, Now& now, Outbox& out) {
+  if (lacks_messages_) {
+    ++unnamed_sends_;
+    return;
+  }
+  MessageEnd* message = naming_.take(completion.request());
+  if (message == nullptr) return;
+  if (message->wait_point == kNoWaitPoint) end(*message, now);
+  naming_.give(out);
+}
+
+void RankReader::complete_receive(events::Receive receive, Now& now, Outbox& out) {
+  if (lacks_messages_) {
+    ++unnamed_receives_;
+    return;
+  }
+  if (receive.is_blocking()) {
+    bool was_probed = false;
+    probed_.take(receive.request(), was_probed);
+  }
+  MessageEnd* message = naming_.take(receive.request());
+  if (message == nullptr) return;
+  if (message->wait_point == kNoWaitPoint) {  // else the wait was in the matched probe
+    if (!message->is_send) {
+      message->partner = naming_.partner(receive);
+      message->tag = receive.tag();
+    }
+    end(*message, now);
+  }
+  if (!message->is_send) message->bytes = receive.bytes();
+  naming_.give(receive, out);
+}
+
+}  // namespace megascope::analysis

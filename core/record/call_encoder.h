@@ -1,0 +1,31 @@
+#pragma once
+
+#include "core/record/call.h"
+#include "core/record/encode_call.h"
+#include "core/record/id_map.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace megascope::encoding {
+
+/// Encodes the facts of calls that are in memory as the wrappers do while they record. One
+/// location, calls in order of return. One thread. CallDecoder reads the result.
+class CallEncoder {
+ public:
+  /// Fills `folded` with the facts that the call's own words hold, and returns the facts that
+  /// follow them, in order. words: of the call. Times are in ticks.
+  std::vector<Fact> split(const Call& call, std::span<const Fact> facts, const CallWords& words,
+                          std::uint64_t base_ticks, Folded& folded);
+
+  /// Returns the arguments of a pending call as its mark holds them.
+  static Folded fold_posted(std::span<const Fact> posted);
+
+ private:
+  Fact shortened(const Fact& fact);
+
+  RequestMap<Fact> open_;  ///< expansion of short completions
+};
+
+}  // namespace megascope::encoding
