@@ -1,12 +1,13 @@
 # Layers as targets. A layer names the layers it uses; an upward or sideways use is refused here, and an upward include
 # without a use by tests/lint.
 
-# Adds those of the directories that are there, in this order.
+# Adds the directories in this order. One without a CMakeLists.txt is an error.
 function(megascope_add_layers)
   foreach(layer IN LISTS ARGN)
-    if(EXISTS "${PROJECT_SOURCE_DIR}/${layer}/CMakeLists.txt")
-      add_subdirectory("${PROJECT_SOURCE_DIR}/${layer}" "${PROJECT_BINARY_DIR}/rooms/${layer}")
+    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${layer}/CMakeLists.txt")
+      message(FATAL_ERROR "megascope_add_layers: there is no ${layer}/CMakeLists.txt")
     endif()
+    add_subdirectory("${PROJECT_SOURCE_DIR}/${layer}" "${PROJECT_BINARY_DIR}/rooms/${layer}")
   endforeach()
 endfunction()
 

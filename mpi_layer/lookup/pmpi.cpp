@@ -31,7 +31,7 @@ struct FirstCall<F, Result (*)(Args..., ...)> {
 
 constexpr const char* kPmpiNames[] = {
     nullptr,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(name, "PMPI_" #name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
@@ -50,8 +50,8 @@ bool g_passes_on = false;
 
 void* g_pmpi[kFnEnd] = {
     nullptr,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(                               \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(                              \
       name, reinterpret_cast<void*>(&FirstCall<Fn::name, PmpiType<Fn::name>::Pointer>::call), )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI

@@ -15,8 +15,8 @@ template <Fn F>
 struct PmpiType;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(                               \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) \
+  MEGASCOPE_WHERE_DECLARED(                              \
       name, template <> struct PmpiType<Fn::name> { using Pointer = decltype(&::MPI_##name); };)
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI

@@ -41,7 +41,7 @@ constexpr DepthRow depth_row() {
 }
 constexpr DepthRow kDepths[] = {
     {Depth::kEnterLeave, ""},
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(name, depth_row<Fn::name>(), )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI

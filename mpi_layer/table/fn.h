@@ -1,35 +1,13 @@
 #pragma once
 
 #include "mpi_layer/table/declared.h"
+#include "mpi_layer/table/kind.h"
 
 #include <cstdint>
 #include <string_view>
 
 /// MPI functions as numbers, generated from the table. Does not include mpi.h.
 namespace megascope::mpi {
-
-/// Groups of functions, for selection and display.
-enum class Group : std::uint8_t {
-  kP2p,
-  kRequest,
-  kColl,
-  kComm,
-  kTopo,
-  kGroup,
-  kAttr,
-  kError,
-  kInfo,
-  kType,
-  kOp,
-  kEnv,
-  kSpawn,
-  kIo,
-  kRma,
-  kConvert,
-  kTime,
-  kTool,
-  kCount
-};
 
 /// Language interfaces of MPI: C, mpif.h or `use mpi` (mpi_send_), and `use mpi_f08`
 /// (mpi_send_f08_).
@@ -39,29 +17,33 @@ inline constexpr unsigned kInterfaceCount = static_cast<unsigned>(Interface::kCo
 /// `Fn::Send` is MPI_Send. The value is the region id in traces; 0 is no function.
 enum class Fn : std::uint16_t {
   kNone = 0,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, name, )
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   kEnd
 };
 inline constexpr unsigned kFnEnd = static_cast<unsigned>(Fn::kEnd);
 
-constexpr Group group_of(Fn fn) {
-  constexpr Group kGroups[] = {
-      Group::kEnv,  // of kNone
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
-  MEGASCOPE_WHERE_DECLARED(name, Group::group, )
+/// Returns what the row says of the function.
+constexpr Kind kind_of(Fn fn) {
+  using enum Group;
+  using enum CollectiveOp;
+  using enum Trait;
+  constexpr Kind kKinds[] = {
+      kEnv,  // of Fn::kNone
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, kind, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   };
-  return kGroups[static_cast<unsigned>(fn)];
+  return kKinds[static_cast<unsigned>(fn)];
 }
+constexpr Group group_of(Fn fn) { return kind_of(fn).group; }
 
 /// Returns the name without "MPI_".
 constexpr std::string_view name_of(Fn fn) {
   constexpr std::string_view kNames[] = {
       "",
-#define MEGASCOPE_MPI(name, group, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, #name, )
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) MEGASCOPE_WHERE_DECLARED(name, #name, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI
   };

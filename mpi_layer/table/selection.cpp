@@ -18,7 +18,7 @@ constexpr bool is_always_recorded(Fn fn) {
 constexpr std::uint8_t selected_bits(Fn fn, bool is_recorded) {
   if (is_recorded || is_always_recorded(fn))
     return static_cast<std::uint8_t>(tracks_handles(fn) ? kRecords | kTracking : kRecords);
-  return makes_handles(fn) ? kTracking : 0;
+  return is_always_tracked(fn) ? kTracking : 0;
 }
 /// One constant for each entry: all in one expression exceed the compiler's evaluation limit.
 template <Fn fn>
@@ -80,7 +80,7 @@ std::string unknown_item_text(const std::string& item, const std::string& name) 
 
 constinit std::uint8_t g_selected[kFnEnd] = {
     0,
-#define MEGASCOPE_MPI(name, group, parameters, arguments) \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments) \
   MEGASCOPE_WHERE_DECLARED(name, kDefaultBits<Fn::name>, )
 #include "mpi_layer/table/all.inc"
 #undef MEGASCOPE_MPI

@@ -9,7 +9,7 @@ using megascope::mpi::Fn;
 using megascope::mpi::PmpiType;
 using megascope::mpi::Wrapper;
 
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                      \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments)                       \
   MEGASCOPE_WHERE_DECLARED(                                                    \
       name, MEGASCOPE_C_SYMBOL(name, parameters) {                             \
         return Wrapper<Fn::name, PmpiType<Fn::name>::Pointer>::call arguments; \

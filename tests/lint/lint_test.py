@@ -7,6 +7,7 @@ import tempfile
 import unittest
 
 import check_docs
+import check_extending
 import check_facts
 import check_files
 import check_includes
@@ -98,6 +99,31 @@ class Docs(unittest.TestCase):
         self.assertEqual(self.problems("\nMEGASCOPE_OTU\n"), ["docs/a.md:2: MEGASCOPE_OTU is no option"])
         self.assertEqual(self.problems("```sh\nmegascope rnu\n```\n"), ["docs/a.md:2: there is no command megascope rnu"])
         self.assertEqual(self.problems("see [c](../c.md)"), ["docs/a.md:1: there is no file ../c.md"])
+
+
+class Extending(unittest.TestCase):
+    FILES = {"core/a.h": "int polls = 1;", "core/b.cpp": "// polls", "docs/a.md": "", "tests/t.py": "polls", "examples/new/CMakeLists.txt": "",
+             "examples/new/export.h": "", "exporters/old/CMakeLists.txt": "", "exporters/old/export.h": ""}
+
+    def problems(self, rows, head="Example: `polls`."):
+        page = "## How to add a poll\n\n" + head + "\n\n| file | what |\n|---|---|\n" + "".join(f"| {row} | what |\n" for row in rows)
+        return [problem.split(": ", 2)[2] for problem in check_extending.check_page(page, list(self.FILES), lambda path: self.FILES[path])]
+
+    def test_a_complete_list_is_fine(self):
+        self.assertEqual(self.problems(["`core/a.h`", "`docs/a.md`, `tests/*.py`"]), [])
+
+    def test_what_is_not_there_or_missing_is_found(self):
+        self.assertEqual(self.problems(["`core/a.h`", "`core/c.h`"]), ["there is no core/c.h"])
+        self.assertEqual(self.problems(["`tests/t.py`"]), ["core/a.h is missing"])
+        self.assertEqual(self.problems(["`core/a.h`", "`core/b.cpp`"]), ["core/b.cpp has none of the words of the example"])
+        self.assertEqual(self.problems(["`core/a.h`"], head=""), ["no example"])
+
+    def test_a_template_has_the_files_of_the_list(self):
+        head = "Example: `polls`.\nTemplate: `examples/new`.\nPresent in: `exporters/old`."
+        self.assertEqual(self.problems(["`core/a.h`", "`exporters/NAME/CMakeLists.txt`, `exporters/NAME/export.h`"], head), [])
+        self.assertEqual(self.problems(["`core/a.h`", "`exporters/NAME/export.h`"], head), ["examples/new has CMakeLists.txt, export.h"])
+        self.assertEqual(self.problems(["`core/a.h`", "`exporters/NAME/export.h`"], head.replace("exporters/old", "core")),
+                         ["examples/new has CMakeLists.txt, export.h", "core has no export.h"])
 
 
 class Files(unittest.TestCase):

@@ -85,7 +85,7 @@ void where_plain(Check check) {
 /// Returns how many functions were checked.
 std::size_t check_c(bool only_plain) {
   std::size_t count = 0;
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                            \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments)                             \
   MEGASCOPE_WHERE_DECLARED(name, {                                                   \
     const auto check = [&count] {                                                    \
       ++count;                                                                       \

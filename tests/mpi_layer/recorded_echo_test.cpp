@@ -182,7 +182,7 @@ struct FortranEcho<F, int (*)(Args...), void (*)(Slots...)> {
 
 std::size_t check_c() {
   std::size_t count = 0;
-#define MEGASCOPE_MPI(name, group, parameters, arguments)                          \
+#define MEGASCOPE_MPI(name, kind, parameters, arguments)                           \
   MEGASCOPE_WHERE_DECLARED(name, {                                                 \
     ++count;                                                                       \
     Echo<Fn::name, PmpiType<Fn::name>::Pointer>::check(&MPI_##name, "MPI_" #name); \
