@@ -12,7 +12,8 @@ using detect::RootCause;
 
 constexpr double kMinSpanNs = 1e9;  ///< 100 readings; the scheduler has balanced its cores by then
 constexpr double kMinStepShare = 0.5;
-constexpr double kMeasured = 0.5;      ///< RankCpu::measured_share
+constexpr double kWaits = 0.05;    ///< share of a rank's time that it waits for a core, at least
+constexpr double kMeasured = 0.5;  ///< RankCpu::measured_share
 constexpr double kInterpolated = 0.5;  ///< RankCpu::interpolated_share
 
 bool are_estimates(const RankCpu& rank) {
@@ -20,22 +21,29 @@ bool are_estimates(const RankCpu& rank) {
          rank.interpolated_share > kInterpolated;
 }
 
-/// The time of the root cause's active steps: the mean of those from its first to its last.
 double active_ns(const RankCpu& rank, const RootCause& root_cause) {
-  const auto first = static_cast<std::size_t>(std::max(root_cause.onset_step, 0));
-  const std::size_t end = std::min(rank.steps.size(),
-                                   static_cast<std::size_t>(std::max(root_cause.last_step, 0)) + 1);
-  if (first >= end) return 0.0;
   double wall_ns = 0.0;
-  for (std::size_t step = first; step < end; ++step)
-    wall_ns += rank.steps[step].outside.wall_ns + rank.steps[step].inside.wall_ns;
-  return wall_ns * root_cause.active_steps / static_cast<double>(end - first);
+  for (const std::int64_t step : root_cause.steps) {
+    const auto index = static_cast<std::size_t>(step);
+    if (index >= rank.steps.size()) continue;
+    wall_ns += rank.steps[index].outside.wall_ns + rank.steps[index].inside.wall_ns;
+  }
+  return wall_ns;
 }
 
+/// Unknown counts as waiting.
+bool waits_for_cores(const RankCpu& rank) {
+  CpuSums all = rank.whole.outside;
+  all.add(rank.whole.inside);
+  return !rank.has_wait || all.wait_ns >= kWaits * all.wall_ns;
+}
+
+/// Do these ranks share cores with others?
 bool share_cores(std::span<const SharedCores> shared, const std::vector<std::int32_t>& ranks) {
   return std::ranges::any_of(shared, [&](const SharedCores& set) {
-    return std::ranges::all_of(
+    const bool are_in = std::ranges::all_of(
         ranks, [&](std::int32_t rank) { return std::ranges::binary_search(set.ranks, rank); });
+    return are_in && ranks.size() < set.ranks.size();
   });
 }
 
@@ -48,6 +56,7 @@ bool may_be_scheduling(const std::vector<RankCpu>& times, std::span<const Shared
   return std::ranges::any_of(root_cause.ranks, [&](std::int32_t world_rank) {
     const auto rank = std::ranges::find(times, world_rank, &RankCpu::world_rank);
     return rank != times.end() && rank->has_readings() && are_estimates(*rank) &&
+           waits_for_cores(*rank) &&
            root_cause.active_steps < kMinStepShare * static_cast<double>(rank->steps.size()) &&
            active_ns(*rank, root_cause) < kMinSpanNs;
   });

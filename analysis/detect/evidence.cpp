@@ -274,8 +274,9 @@ std::vector<Scan> scan_wanted(const std::vector<Strand>& strands, const std::vec
 }
 
 /// Returns the means of several steps, for a first test of a long run. Outliers are clipped.
-Strand coarse(const Strand& strand) {
-  constexpr double kClip = 4.0;
+Strand coarse(const Strand& strand, double min_height) {
+  constexpr double kClip = 4.0;     // standard deviations
+  constexpr double kMinClip = 2.0;  // times min_height: where noise is low, that must still be seen
   const std::size_t width = strand.values.size() / kBins;
   Strand result{{}, {}, strand.tail_share, strand.far_share, strand.base};
   for (std::size_t first = 0; first + width <= strand.values.size(); first += width) {
@@ -284,7 +285,8 @@ Strand coarse(const Strand& strand) {
     for (std::size_t step = first; step < first + width; ++step) {
       const double noise = strand.noise[step];
       if (noise <= 0.0) continue;
-      sum += std::clamp(strand.values[step] / noise, -kClip, kClip) / noise;
+      const double most = std::max(kClip * noise, kMinClip * min_height);
+      sum += std::clamp(strand.values[step], -most, most) / (noise * noise);
       weight += 1.0 / (noise * noise);
     }
     result.values.push_back(weight > 0.0 ? sum / weight : 0.0);
@@ -300,7 +302,7 @@ std::vector<Scan> scan(const std::vector<Strand>& strands, const std::vector<Uni
   std::vector<bool> is_wanted(units.size(), true);
   if (!strands.empty() && strands[0].values.size() >= kLongRun) {
     std::vector<Strand> rough;
-    for (const Strand& strand : strands) rough.push_back(coarse(strand));
+    for (const Strand& strand : strands) rough.push_back(coarse(strand, min_height));
     const std::vector<Scan> first = scan_wanted(rough, units, is_wanted, kRoughHeight * min_height,
                                                 true);
     for (std::size_t i = 0; i < units.size(); ++i) is_wanted[i] = first[i].score > 0.0;
@@ -343,7 +345,7 @@ Strand strand_of_change(const std::vector<double>& series, const std::vector<dou
     const double fit = log_fit(strand);
     if (share == 0.5) usual = fit;
     strand.base = std::min(0.0, fit - usual);
-    const Strand rough = series.size() >= kLongRun ? coarse(strand) : strand;
+    const Strand rough = series.size() >= kLongRun ? coarse(strand, min_height) : strand;
     const double
         score = scan_wanted({rough}, {{{0}, {1.0}, 0.0, false}}, {true}, min_height, true)[0].score;
     if (score <= best_score) continue;

@@ -219,21 +219,34 @@ class WorkJudge {
     return apart;
   }
 
-  /// Returns whether a host or replica seems slow because one of its ranks is much slower: that
-  /// rank is judged by itself.
+  /// Returns the finding of a unit without one of its strands.
+  Finding without(std::size_t unit, std::size_t strand, const Scan& found) const {
+    Unit rest = tested_.units[unit];
+    const auto at = std::find(rest.strands.begin(), rest.strands.end(), strand);
+    if (at == rest.strands.end() || rest.strands.size() < 2) return {};
+    rest.weights.erase(rest.weights.begin() + (at - rest.strands.begin()));
+    rest.strands.erase(at);
+    return describe(tested_.strands, rest, found, score_threshold(options_));
+  }
+
+  /// Returns whether a host or replica seems slow because one of its ranks is much slower: without
+  /// that rank, hardly anything is left. The rank is judged by itself.
   bool is_of_one_rank(std::size_t named, const std::vector<Scan>& scans,
                       const Finding& whole) const {
     constexpr double kMuchSlower = 3.0;
+    constexpr double kLittle = 0.015;  // log factor; machines differ that much for a while
     const SlowUnit& tested = tested_.kinds[named];
     if (tested.kind != Together::kHost && tested.kind != Together::kReplica) return false;
     for (std::size_t i = 0; i < tested_.units.size(); ++i) {
+      const std::size_t rank = tested_.kinds[i].index;
       if (tested_.kinds[i].kind != Together::kRank || scans[i].score < score_threshold(options_) ||
-          !std::binary_search(tested.ranks.begin(), tested.ranks.end(), tested_.kinds[i].index))
+          !std::binary_search(tested.ranks.begin(), tested.ranks.end(), rank))
         continue;
       const Finding own = describe(tested_.strands, tested_.units[i], scans[i],
                                    score_threshold(options_));
       if (is_worth_it(own, options_) && own.excess > kMuchSlower * whole.excess &&
-          own.excess > apart_of(i))
+          own.excess > apart_of(i) &&
+          without(named, rank, scans[named]).excess <= std::max(kLittle, apart_of(named)))
         return true;
     }
     return false;

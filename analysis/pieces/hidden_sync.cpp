@@ -201,8 +201,9 @@ class Finder {
     if (!errors.empty()) clock_error_ns_ = detect::median(errors);
   }
 
-  /// Is it certain that common ends are no coincidence? In a pipeline, stages whose work differs
-  /// may begin at constant distances such that they always end at the same time.
+  /// Do the begins vary more than the ends, so that common ends are no coincidence? In a pipeline,
+  /// stages whose work differs may begin at constant distances such that they always end at the
+  /// same time.
   bool has_apart_begins(const Distance& distance) const {
     return !rule_.needs_apart_begins || distance.end_ns <= kOfVariation * distance.varying_begin_ns;
   }

@@ -63,9 +63,11 @@ using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
 /// The evidence that find_hidden_sync() requires, in addition to common ends.
 struct SyncRule {
-  /// true: the members' begins must differ. false: variation of one member's own duration also
-  /// counts. GPU operations vary independently of each other. Gaps between MPI calls may vary
-  /// together (for example, data that grow on all ranks), so they need true.
+  /// true: the members' begins must differ by amounts that vary. Constant distances may be a
+  /// coincidence: stages of a pipeline that always end at the same time. false: variation of one
+  /// member's own duration also counts. GPU operations vary independently of each other. Gaps
+  /// between MPI calls may vary together (for example, data that grow on all ranks), so they need
+  /// true.
   bool needs_apart_begins = false;
   /// With needs_apart_begins: index in RegionRun::names. Pieces of this name are judged by their
   /// begins only. For pieces of other names, differences to members of other groups count, too.

@@ -263,6 +263,17 @@ TEST(Evidence, FindsAStretchAndWhatComesEveryThirdStep) {
     EXPECT_EQ(is_active[step], step >= 4 && step % 3 == 1) << step;
 }
 
+TEST(Evidence, FindsALargeExcessOfQuietSeriesOfAnyLength) {
+  for (const double noise : {0.0005, 0.002, 0.02}) {
+    for (const std::size_t steps : {127UL, 128UL, 500UL}) {
+      const Strand strand{std::vector<double>(steps, std::log(1.3)),
+                          std::vector<double>(steps, noise)};
+      const Scan found = scan({strand}, {{{0}, {1.0}, 0.0, false}}, std::log(1.012))[0];
+      EXPECT_GT(found.score, 100.0) << noise << ", " << steps << " steps";
+    }
+  }
+}
+
 TEST(Evidence, ThreeStepsFarOffProveNothing) {
   Strand strand = quiet();
   for (const std::size_t step : {3U, 11U, 20U}) strand.values[step] += 2.0;

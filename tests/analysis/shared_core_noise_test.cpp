@@ -19,6 +19,7 @@ std::vector<RankCpu> four_ranks() {
     one.has_wait = true;
     one.measured_share = 0.8;
     one.interpolated_share = 0.9;
+    one.whole.outside = {.wall_ns = 6e8, .cpu_ns = 3e8, .wait_ns = 3e8};
     one.steps.resize(kSteps);
     for (SplitSums& step : one.steps) {
       step.outside = {.wall_ns = 6e6, .cpu_ns = 3e6, .wait_ns = 3e6};
@@ -37,6 +38,7 @@ detect::RootCause slow_rank_1(std::int32_t active_steps) {
   one.onset_step = 10;
   one.last_step = 10 + active_steps - 1;
   one.active_steps = active_steps;
+  for (std::int32_t step = one.onset_step; step <= one.last_step; ++step) one.steps.push_back(step);
   return one;
 }
 
@@ -68,6 +70,29 @@ TEST(SharedCoreNoise, ASecondShowsASlowRank) {
   for (SplitSums& step : times[1].steps) step.outside.wall_ns = 196e6;  // steps of 200 ms
   EXPECT_TRUE(is_kept(times, slow_rank_1(5)));
   EXPECT_FALSE(is_kept(times, slow_rank_1(4)));
+}
+
+TEST(SharedCoreNoise, LongPausesInFewStepsAreNoScheduling) {
+  std::vector<RankCpu> times = four_ranks();
+  detect::RootCause stall = slow_rank_1(40);
+  stall.cause = Cause::kHostStall;
+  stall.steps = {10, 30, 49};
+  stall.active_steps = 3;
+  EXPECT_FALSE(is_kept(times, stall));
+  for (const std::size_t step : {10, 30, 49}) times[1].steps[step].outside.wall_ns = 5e9;
+  EXPECT_TRUE(is_kept(times, stall));
+}
+
+TEST(SharedCoreNoise, RanksThatDoNotWaitForACoreAreJudged) {
+  std::vector<RankCpu> times = four_ranks();
+  times[1].whole.outside.wait_ns = 0.04 * times[1].whole.outside.wall_ns;
+  EXPECT_TRUE(is_kept(times, slow_rank_1(9)));
+}
+
+TEST(SharedCoreNoise, WhatAllRanksOfTheCoresShowIsJudged) {
+  detect::RootCause all = slow_rank_1(9);
+  all.ranks = {0, 1, 2, 3};
+  EXPECT_TRUE(is_kept(four_ranks(), all));
 }
 
 TEST(SharedCoreNoise, MeasuredCpuTimesAreEnough) {

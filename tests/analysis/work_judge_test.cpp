@@ -82,7 +82,19 @@ TEST(WorkJudge, NamesASlowHost) {
   EXPECT_EQ(found[0].index, 1u);
 }
 
-TEST(WorkJudge, AHostIsNotSlowBecauseOneOfItsRanksIs) {
+TEST(WorkJudge, ASlowHostIsNamedAlthoughOneOfItsRanksIsMuchSlower) {
+  Work work;
+  work.factor = [](std::size_t rank, std::size_t) {
+    return rank == 7 ? 1.5 : rank >= 4 ? 1.05 : 1.0;
+  };
+  const std::vector<SlowUnit> found = work.found();
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found[0].kind, Together::kHost);
+  EXPECT_EQ(found[0].index, 1u);
+}
+
+/// The other ranks of its host are slower by little, for a while, as hosts of a machine are.
+TEST(WorkJudge, ARankThatIsMuchSlowerThanItsHostIsNamed) {
   Work work;
   work.factor = [](std::size_t rank, std::size_t step) {
     const double of_host = rank >= 4 && step < 16 ? 1.012 : 1.0;

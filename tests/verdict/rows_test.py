@@ -173,10 +173,8 @@ class Programs(Case):
 
     @staticmethod
     def ratio_of_active(cpu_ns, cause):
-        """The same in the steps in which a cause says that rank 1 was slow: of those from its first to its last, as many as it names."""
-        steps = range(cause["onset_step"], cause["last_step"] + 1)
-        ratios = sorted((cpu_ns[1][step] / cpu_ns[0][step] for step in steps), reverse=True)
-        return statistics.geometric_mean(ratios[:cause["active_steps"]])
+        """The same, in exactly the steps in which a cause says that rank 1 was slow."""
+        return statistics.geometric_mean(cpu_ns[1][step] / cpu_ns[0][step] for first, last in cause["active"] for step in range(first, last + 1))
 
     @staticmethod
     def waited_for_core(output):

@@ -168,6 +168,22 @@ Json import_json(const ImportFacts& import) {
 
 }  // namespace
 
+namespace {
+
+/// The active steps as pairs: first and last of each run of consecutive steps.
+Json active_json(const std::vector<std::int64_t>& steps) {
+  Json ranges = Json::array();
+  for (const std::int64_t step : steps) {
+    if (!ranges.empty() && ranges.back()[1] == step - 1)
+      ranges.back()[1] = step;
+    else
+      ranges.push_back({step, step});
+  }
+  return ranges;
+}
+
+}  // namespace
+
 nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause) {
   nlohmann::ordered_json json = {{"kind", detect::name_of(root_cause.cause)},
                                  {"ranks", root_cause.ranks},
@@ -177,6 +193,7 @@ nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause) {
                                  {"onset_step", root_cause.onset_step},
                                  {"last_step", root_cause.last_step},
                                  {"active_steps", root_cause.active_steps},
+                                 {"active", active_json(root_cause.steps)},
                                  {"cost_fraction", root_cause.cost_fraction},
                                  {"confidence", root_cause.confidence}};
   const detect::Evidence& evidence = root_cause.evidence;

@@ -53,7 +53,7 @@ void append(Lines& to, const std::string& title, const Table& table) {
   to.insert(to.end(), rows.begin(), rows.end());
 }
 
-/// The causes that have a sentence, except the first: the verdict begins with it.
+/// The causes that have a sentence, except the first: the verdict contains it.
 void add_other_root_causes(const AnalyzeView& view, Lines& lines) {
   for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
     if (!answer::has_sentence(view, i)) continue;
@@ -65,7 +65,7 @@ void add_other_root_causes(const AnalyzeView& view, Lines& lines) {
 /// What was found beyond that, with its share of the run.
 void add_root_cause_table(const AnalyzeView& view, Lines& lines) {
   std::vector<const detect::RootCause*> rows;
-  for (std::size_t i = 1; i < view.detection.root_causes.size(); ++i) {
+  for (std::size_t i = 0; i < view.detection.root_causes.size(); ++i) {
     if (!answer::has_sentence(view, i)) rows.push_back(&view.detection.root_causes[i]);
   }
   for (const detect::RootCause& root_cause : view.minor) rows.push_back(&root_cause);
