@@ -11,12 +11,6 @@ constexpr std::size_t kMinSteps = 5;
 
 }  // namespace
 
-std::string name_of(Cause cause) {
-  constexpr const char* kNames[] = {"slow_compute",    "slow_host",       "slow_link", "host_stall",
-                                    "stage_imbalance", "input_imbalance", "blocked",   "preempted"};
-  return kNames[static_cast<std::size_t>(cause)];
-}
-
 RankMarks marks_of(const StepMarks* marks, std::size_t rank_index) {
   RankMarks mine;
   if (marks == nullptr || rank_index >= marks->end_ns.size()) return mine;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "analysis/common/cause.h"
 #include "analysis/detect/step_times.h"
 #include "core/record/source.h"
 
@@ -13,19 +14,8 @@
 /// method.
 namespace megascope::detect {
 
-enum class Cause : std::uint8_t {
-  kSlowCompute,     ///< a rank, or a group of ranks, computes slower than its peers
-  kSlowHost,        ///< all ranks of a host compute slower than their peers
-  kSlowLink,        ///< messages between two ranks take longer
-  kHostStall,       ///< a rank pauses between operations; the rest of its work takes as long as its
-                    ///< peers'
-  kStageImbalance,  ///< a pipeline stage has more work than the others, in every replica
-  kInputImbalance,  ///< the amount of work of a replica varies from step to step
-  kBlocked,         ///< a rank neither computes nor waits for a core (analysis/cpu/whole_run.h)
-  kPreempted,       ///< waiting for a core explains the slowness (analysis/cpu/preempted.h)
-};
-/// Returns the name of the cause in reports: "slow_compute", "slow_host" …
-std::string name_of(Cause cause);
+using analysis::Cause;
+using analysis::name_of;
 
 /// An example of a root cause: the first slow step of one of its ranks (of a link: the receiver).
 struct Evidence {

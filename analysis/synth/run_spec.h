@@ -1,5 +1,7 @@
 #pragma once
 
+#include "analysis/common/cause.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -11,14 +13,18 @@ enum class Pattern : std::uint8_t {
   kHalo,         ///< 2-D grid: halo exchanges and one reduction per step
 };
 
+/// The causes that synthetic runs can have.
 enum class FaultKind : std::uint8_t {
-  kSlowCompute,
-  kSlowHost,
-  kSlowLink,
-  kHostStall,
-  kStageImbalance,
-  kInputImbalance
+  kSlowCompute = static_cast<std::uint8_t>(analysis::Cause::kSlowCompute),
+  kSlowHost = static_cast<std::uint8_t>(analysis::Cause::kSlowHost),
+  kSlowLink = static_cast<std::uint8_t>(analysis::Cause::kSlowLink),
+  kHostStall = static_cast<std::uint8_t>(analysis::Cause::kHostStall),
+  kStageImbalance = static_cast<std::uint8_t>(analysis::Cause::kStageImbalance),
+  kInputImbalance = static_cast<std::uint8_t>(analysis::Cause::kInputImbalance),
 };
+inline constexpr FaultKind kFaultKinds[] = {FaultKind::kSlowCompute,    FaultKind::kSlowHost,
+                                            FaultKind::kSlowLink,       FaultKind::kHostStall,
+                                            FaultKind::kStageImbalance, FaultKind::kInputImbalance};
 
 /// A fault from step `onset` to `last`, in the first `active` of every `period` steps.
 struct Fault {

@@ -1,5 +1,6 @@
 #include "analysis/synth/truth.h"
 
+#include "analysis/common/cause.h"
 #include "analysis/synth/work_model.h"
 
 #include <algorithm>
@@ -49,9 +50,7 @@ double mean_share(const RunSpec& spec, const Fault& fault) {
 }  // namespace
 
 std::string name_of(FaultKind kind) {
-  constexpr const char* kNames[] = {"slow_compute", "slow_host",       "slow_link",
-                                    "host_stall",   "stage_imbalance", "input_imbalance"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return analysis::name_of(static_cast<analysis::Cause>(kind));
 }
 
 std::vector<TrueRootCause> truth_of(const RunSpec& spec) {

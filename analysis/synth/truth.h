@@ -21,7 +21,7 @@ struct TrueRootCause {
   std::int32_t last_step = 0;
 };
 
-/// "slow_compute", "slow_host" …
+/// Returns the name of the cause that it is.
 std::string name_of(FaultKind kind);
 
 /// Returns the root causes of a run, in the order of its faults. Faults that begin after the last

@@ -29,10 +29,14 @@ struct Task {
   std::uint64_t runs;
 };
 
-constexpr const char* kCauses[] = {"slow_compute", "slow_host",       "slow_link",
-                                   "host_stall",   "stage_imbalance", "input_imbalance"};
+std::vector<std::string> cause_names() {
+  std::vector<std::string> names;
+  for (const synth::FaultKind kind : synth::kFaultKinds) names.push_back(synth::name_of(kind));
+  return names;
+}
 
 std::vector<Task> grid(const Arguments& arguments) {
+  const std::vector<std::string> causes = cause_names();
   std::vector<Task> tasks;
   const auto add = [&](const Cell& cell, std::uint64_t runs) {
     if (cell.name().find(arguments.cell) != std::string::npos)
@@ -45,11 +49,11 @@ std::vector<Task> grid(const Arguments& arguments) {
     add({"healthy", 0.0, 0.05, 20, size}, arguments.is_full ? 1000 : 20);
   add({"healthy", 0.0, 0.1, 100, 8}, arguments.is_full ? 1000 : 30);
   for (const double severity : {0.02, 0.05, 0.1, 0.5}) {
-    for (const char* cause : kCauses)
+    for (const std::string& cause : causes)
       add({cause, severity, 0.02, 20, 8}, arguments.is_full ? 3000 : few);
     add({"several", severity, 0.02, 20, 32}, arguments.is_full ? 1000 : 20);
   }
-  for (const char* cause : kCauses) {
+  for (const std::string& cause : causes) {
     add({cause, 0.1, 0.05, 20, 8}, few);
     if (!arguments.is_full) continue;
     add({cause, 0.1, 0.1, 20, 8}, few);
@@ -67,7 +71,7 @@ std::vector<Task> grid(const Arguments& arguments) {
     add({"healthy", 0.0, noise, 20, 8, 2}, arguments.is_full ? 3000 : 60);
   add({"healthy", 0.0, 0.05, 20, 32, 2}, arguments.is_full ? 1000 : 20);
   for (const double severity : {0.02, 0.05, 0.1, 0.5}) {
-    for (const char* cause : kCauses)
+    for (const std::string& cause : causes)
       add({cause, severity, 0.02, 20, 8, 2}, arguments.is_full ? 3000 : few);
   }
   return tasks;

@@ -73,8 +73,8 @@ Shape draw_shape(const Cell& cell, Random& random) {
 }
 
 FaultKind kind_of(const std::string& cause) {
-  for (int i = 0; i < 6; ++i) {
-    if (synth::name_of(static_cast<FaultKind>(i)) == cause) return static_cast<FaultKind>(i);
+  for (const FaultKind kind : synth::kFaultKinds) {
+    if (synth::name_of(kind) == cause) return kind;
   }
   return FaultKind::kSlowCompute;
 }

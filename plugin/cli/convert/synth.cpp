@@ -39,9 +39,7 @@ bool read_number(const std::string& text, Number& value) {
 }
 
 std::optional<FaultKind> kind_of(const std::string& name) {
-  for (const FaultKind kind :
-       {FaultKind::kSlowCompute, FaultKind::kSlowHost, FaultKind::kSlowLink, FaultKind::kHostStall,
-        FaultKind::kStageImbalance, FaultKind::kInputImbalance}) {
+  for (const FaultKind kind : synth::kFaultKinds) {
     if (synth::name_of(kind) == name) return kind;
   }
   return std::nullopt;
