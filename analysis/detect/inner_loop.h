@@ -32,7 +32,8 @@ inline constexpr std::size_t kNoKind = SIZE_MAX;
 ///   condition: they are parts of a step.
 /// Of loops with the same number of iterations, takes the one that ends closest before an outer
 /// call.
-/// Cost: at most 64 × 16 passes over calls.order().
+/// Cost: at most 64 × 18 + 1 passes over calls.order(): for each of up to 64 kinds, one for each of
+/// up to 16 lengths, and two to check the loop.
 InnerLoop find_inner_loop(const CallKinds& calls, std::size_t outer);
 
 }  // namespace megascope::detect

@@ -30,8 +30,8 @@ struct StepMarker {
 class StepEnds {
  public:
   explicit StepEnds(const StepMarker& marker) : marker_(marker) {}
-  /// Returns whether a step ends with this call. Must be called with all calls of the rank, in
-  /// order.
+  /// Returns whether a step ends with this call. Must be called with all MPI calls of the rank's
+  /// judged_location(), in order, and with no calls of other locations.
   bool end_at(const Call& call) {
     return marker_.matches(call) && count_++ % marker_.every == marker_.offset;
   }
@@ -47,14 +47,15 @@ LocationId judged_location(const ProcessDefinitions& process);
 /// Finds the calls at which steps end, by index in world_ranks().
 ///
 /// A step ends with the rarest call that recurs at even distances, that is, with the outermost
-/// loop. Of several such calls: a collective before others, then the largest communicator, the most
-/// bytes, and the last one, so that ranks of a group choose alike.
-/// If that call recurs less than 16 times in the whole trace (at least three times), an inner loop
-/// (inner_loop.h) is used instead, if all ranks have one and execute it equally often. Example: a
-/// reduction in every tenth iteration.
+/// loop. The call must recur at least 16 times; if no call in the whole trace does, 8 times, else 3
+/// times. Of several about equally rare calls: a collective before others, then the largest
+/// communicator, the most bytes, and the last one, so that ranks of a group choose alike.
+/// If on every rank that call recurs less than 16 times in the whole trace, or there is none, an
+/// inner loop (inner_loop.h) is used instead, if all ranks have one and execute it about equally
+/// often. Example: a reduction in every tenth iteration.
 ///
-/// Reads 4096 calls of each rank, then four times as many, until 16 steps are found or the trace
-/// ends. jobs: threads, including the caller's.
+/// Reads 4096 calls of each rank's judged_location(), then four times as many, until a call recurs
+/// 16 times or the trace ends. jobs: threads, including the caller's.
 std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs);
 
 /// Converts a rank's known step times (RankMarks) to StepTimes: reads its calls and counts those

@@ -15,8 +15,9 @@
 
 namespace megascope::importer {
 
-/// One file of PyTorch's profiler: the operations of a rank. GPU operations (on a rank without a
-/// GPU: PyTorch's CPU operations) get the step of the `ProfilerStep#N` in which they were launched.
+/// One file of PyTorch's profiler: the operations of a rank. GPU operations get the step of the
+/// `ProfilerStep#N` in which they were launched; without a known launch, that of their own begin.
+/// On a rank without GPU operations, PyTorch's CPU operations get the step of their own begin.
 /// Other operations get no step and are only shown. Times are those of the file, in ns; negative
 /// times wrap around in Operation.
 class KinetoFile {

@@ -184,8 +184,8 @@
   X(sync_interval, Seconds, "MEGASCOPE_SYNC_INTERVAL", "10", "", Accepts::seconds(86400),          \
     "seconds",                                                                                     \
     "How often ranks with different clocks compare them between start and end. Comparisons take "  \
-    "place in MPI_Barrier, MPI_Allreduce, MPI_Allgather and MPI_Alltoall on MPI_COMM_WORLD. 0: "   \
-    "at start and end only.",                                                                      \
+    "place directly after MPI_Barrier, and directly after MPI_Allreduce, MPI_Allgather and "       \
+    "MPI_Alltoall that transfer data, on MPI_COMM_WORLD. 0: at start and end only.",               \
     "60")                                                                                          \
   X(test_clock, Items, "MEGASCOPE_TEST_CLOCK", "", "all clocks unchanged",                         \
     Accepts::items("a list of <rank>/<offset_ns>/<drift_ppm>[/<jitter_ns>]"), "",                  \

@@ -8,8 +8,13 @@
 #include <atomic>
 #include <cstdint>
 
-/// State of one thread that calls hooks, and the hot path of hooks.h. Nothing throws, allocates or
-/// makes a system call, except a thread's first hook and the start of a new chunk.
+/// State of one thread that calls hooks, and the hot path of hooks.h. Nothing throws. Nothing
+/// allocates, locks or makes a system call, except:
+/// - a thread's first hook;
+/// - its first hook after a change of is_kept() or of the shown tensors: a mutex and getpid();
+/// - the start of a new chunk;
+/// - a begin_step() that changes is_kept(): a mutex, and the WindowFollower;
+/// - begin_step() and end_step() with kCpu: they read CPU time.
 namespace megascope::hooks {
 
 /// Bits of a thread's gate: what the thread records.

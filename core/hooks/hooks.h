@@ -15,11 +15,16 @@
 /// Annotations of the application: regions, steps, counters, marks, tensors, grid coordinates.
 /// Producers (the hook API, NVTX) call these functions.
 /// Threads and phase: any thread, at any time, also before recording starts, after it ended and in
-/// a forked child. Calls outside of a recording are ignored, except definitions of names, which are
-/// kept.
-/// Errors: nothing throws. A call that cannot be recorded is ignored and counted: as refused
-/// (invalid arguments, too many names, no memory) or as unbalanced (enter and leave out of order).
-/// The report shows both counts (refusals.h).
+/// a forked child. The first hook may start a recording. Calls outside of a recording are ignored,
+/// except definitions of names, which are kept.
+/// Errors: nothing throws. The report shows two counts (refusals.h):
+/// - Refused: invalid arguments, too many names, no memory, and coordinates that are set while
+///   nothing is recorded. The call is ignored.
+/// - Unbalanced: enter and leave, or steps, out of order. The call is ignored or corrected; a step
+///   whose number does not increase is recorded.
+/// Ignored without a count: kNoRegion, regions deeper than HookThread::kMaxOpen, name_thread() with
+/// an empty name or for too many threads; set_place() and set_places() without memory, which return
+/// false. Records that find no space in the buffer are counted as losses of the recording.
 namespace megascope::hooks {
 
 /// Returns the identifier of a region name; the same name and group always have the same one.

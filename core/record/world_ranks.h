@@ -23,7 +23,8 @@ class WorldRanks {
 
   /// Returns the world rank of a peer. rank: in the communicator; in its remote group for an
   /// intercommunicator. kNoPeer if there is none: unknown communicator, or not a rank (kAnySource,
-  /// kSelfRoot ...).
+  /// kSelfRoot ...). If is_remote(comm), `rank` counts only the members in this world, and one of
+  /// them is returned, which need not be the peer.
   std::int32_t of(CommId comm, std::int32_t rank) const {
     if (comm >= comms_.size() || rank < 0 || rank >= comms_[comm].size) return kNoPeer;
     const Group& group = comms_[comm];

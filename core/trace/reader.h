@@ -43,7 +43,8 @@ class TraceFile {
   /// Returns the calls of a location and its annotated regions in order of entry, with times mapped
   /// by `map` (default: ticks).
   std::unique_ptr<CallStream> calls(LocationId location, const TimeMap& map = {}) const;
-  /// Returns the annotations at single moments; nullptr if there are none.
+  /// Returns the annotations at single moments. The stream is empty if the location's hook records
+  /// contain none (only regions); nullptr if it has no hook records.
   std::unique_ptr<PointStream> points(LocationId location, const TimeMap& map = {}) const;
   /// Returns the latest time in the trace, in ticks.
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }

@@ -13,8 +13,10 @@
 
 namespace megascope::megascan {
 
-/// The operation at the other end of a message by MegaScan's naming, where the name is irregular or
-/// exchanging "send" and "recv" does not give it. Empty: there is none.
+/// Returns the name of the operation at the other end of a message in MegaScan's naming: the same
+/// name with "send" and "recv" exchanged, except for irregular names ("recv-extra"). is_both_ways:
+/// the operation sends and receives; unless its name is irregular, the other end has the same name.
+/// Empty: the name does not specify the other end.
 std::string partner_of(std::string_view operation, bool is_both_ways);
 
 /// Writes the facts of a process's calls as members of a JSON object, each preceded by a comma.

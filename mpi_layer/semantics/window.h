@@ -139,7 +139,8 @@ void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) n
   making.displacement_bytes = static_cast<std::uint32_t>(unit);
 }
 
-/// CommAt: index of the communicator argument. Size and unit precede it.
+/// CommAt: index of the communicator argument. From 3 on, arguments CommAt - 3 and CommAt - 2 are
+/// size and displacement unit; MPI_Win_create_dynamic (1) has neither.
 template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
   static constexpr std::string_view kRecordedFields = CommAt >= 3

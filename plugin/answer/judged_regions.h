@@ -23,6 +23,8 @@ class JudgedRegions {
   /// groups, or empty. options: its `steps`, `shared`, `links` and `clock_error_ns` are ignored.
   /// source, tables, groups and the objects that options points to outlive the object. Reads the
   /// records twice. Memory: 48 bytes a piece of work or communication, and 16 more a piece of work.
+  /// If hidden synchronisation is found, also 4 bytes a piece, 8 a piece that synchronises, and a
+  /// WorkSource for each set of dimensions over which operations synchronise.
   JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
                 const detect::GroupIndices& groups, const detect::Options& options);
 

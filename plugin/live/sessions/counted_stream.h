@@ -14,16 +14,16 @@ class UnauthenticatedBudget;
 
 /// Rate policy for Beast's streams.
 /// - Remembers when the peer last accepted bytes.
-/// - Stops reading when an incomplete message exceeds kMaxBytesOfMessage, however it is split into
-///   frames. The idle timeout then closes the connection.
-/// - Charges bytes read to a budget, and stops reading while the budget is closed (Beast then reads
-///   one byte a second).
+/// - Throttles reading when an incomplete message exceeds kMaxBytesOfMessage, however it is split
+///   into frames. The next check for idleness then closes the connection.
+/// - Charges bytes read to a budget, and throttles reading while the budget is closed.
+/// Throttled: available_read_bytes() is 0, and Beast reads one byte a second.
 class LastTaken {
  public:
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
   /// When bytes were last read; initially the time of construction.
   std::chrono::steady_clock::time_point reported_at() const noexcept { return reported_at_; }
-  /// An incomplete message exceeded kMaxBytesOfMessage: nothing more is read.
+  /// An incomplete message exceeded kMaxBytesOfMessage: reading is throttled.
   bool is_endless() const noexcept { return message_bytes_ >= kMaxBytesOfMessage; }
   /// A complete message was read, or a control frame that counts as one.
   void note_message() noexcept { message_bytes_ = 0; }
