@@ -16,8 +16,9 @@ struct WorkUnits {
   std::vector<double> apart;     ///< Measure::apart, by rank
   std::vector<Unit> units;       ///< sets of strands that one cause can slow
   std::vector<SlowUnit> kinds;   ///< by unit: kind, index and ranks; the finding is empty
-  double host_apart = 0.0;       ///< a host's excess must be larger than this: four times the noise
-                                 ///< that the ranks of a host share
+  double host_apart = 0.0;       ///< the excess of a host, or of a replica on one host, must be
+                                 ///< larger than this: four times the noise that ranks of a
+                                 ///< host share
 };
 
 /// Builds the sets of ranks that one cause can slow, and their series. A rank of which other ranks'
