@@ -13,7 +13,7 @@ namespace megascope::answer {
 /// step indices in `detection` are converted to the application's numbers. Reads the calls of
 /// `source` again only if something is left to explain: there are root causes, no ranks were
 /// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
-/// the caller's. It does two things:
+/// the caller's. It does the following:
 /// - Sets view.shared_cores and view.cpu.
 /// - Renames root causes that only waited for a core (cpu::name_preempted), removes those that the
 ///   scheduling of shared cores may have produced (cpu::dismiss_scheduling_noise) and those of
