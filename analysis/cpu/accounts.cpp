@@ -26,12 +26,6 @@ bool are_fellows(const RankCpus& a, const RankCpus& b) {
   return !common.empty();
 }
 
-CpuSums all_of(const RankCpu& rank) {
-  CpuSums all = rank.whole.outside;
-  all.add(rank.whole.inside);
-  return all;
-}
-
 double blocked_ns(const CpuSums& sums) {
   return std::max(0.0, sums.wall_ns - sums.cpu_ns - sums.wait_ns);
 }
@@ -63,8 +57,7 @@ void divide_blocked(const std::vector<Account>& accounts, Account& account) {
     account.blocked_ns = blocked_ns(times.whole.outside);
     return;
   }
-  const double own_ns = std::max(0.0,
-                                 blocked_ns(all_of(times)) - share * times.whole.inside.wall_ns);
+  const double own_ns = std::max(0.0, blocked_ns(times.all()) - share * times.whole.inside.wall_ns);
   const double longer_ns = account.outside_ns - usual_outside_ns(accounts, account);
   const bool is_outside = longer_ns >= kOfTheBlocked * own_ns ||
                           blocked_ns(times.whole.outside) >= 0.5 * own_ns;
@@ -80,7 +73,7 @@ void add_foreign(std::span<const RankCpus> cpus, std::vector<Account>& accounts)
     for (const Account& other : accounts) {
       const RankCpus* const others = cpus_of(cpus, other.world_rank);
       if (&other == &account || others == nullptr || !are_fellows(*own, *others)) continue;
-      fellows_cpu_ns += all_of(*other.times).cpu_ns;
+      fellows_cpu_ns += other.times->all().cpu_ns;
     }
     if (own->cpus.granted_milli == 0)
       account.foreign_ns = std::max(0.0, account.core_wait_ns - fellows_cpu_ns);
@@ -93,7 +86,7 @@ std::vector<Account> accounts_of(const std::vector<RankCpu>& times,
                                  std::span<const RankCpus> cpus) {
   std::vector<Account> accounts;
   for (const RankCpu& rank : times) {
-    const CpuSums all = all_of(rank);
+    const CpuSums all = rank.all();
     if (!rank.has_readings() || !rank.has_wait || all.wall_ns <= 0) continue;
     const RankCpus* const known = cpus_of(cpus, rank.world_rank);
     accounts.push_back({.world_rank = rank.world_rank,

@@ -54,6 +54,16 @@ struct RankCpu {
                                  ///< start or end of a step; they are divided in proportion to time
 
   bool has_readings() const { return reading_count > 1; }
+  /// Returns the sums outside and inside of MPI together, from the first to the last reading.
+  CpuSums all() const {
+    CpuSums sums = whole.outside;
+    sums.add(whole.inside);
+    return sums;
+  }
+  /// Returns whether the division of `whole` between outside and inside is mostly measured.
+  bool is_measured() const { return measured_share >= 0.5; }
+  /// Returns whether CPU times of single steps mostly reflect only the lengths of the steps.
+  bool is_interpolated() const { return interpolated_share > 0.5; }
 };
 
 /// Computes the sums of all ranks, by index in world_ranks(). steps: by index in world_ranks(), as

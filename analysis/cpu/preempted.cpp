@@ -13,12 +13,8 @@ using detect::RootCause;
 
 constexpr double kExplained = 0.5;  ///< share of the excess from which a time counts as its cause
 constexpr double kMinExcess = 1e-3;
-constexpr double kMeasured = 0.5;  ///< share of a rank's time; below it, sums outside of MPI are
-                                   ///< mostly estimates
 constexpr double kComputesMoreInAll = 1.05;  ///< CPU time outside and inside together must then
                                              ///< exceed the others' by this factor, too
-constexpr double kInterpolated = 0.5;        ///< share of the time of steps; above it, CPU times of
-                                             ///< single steps only reflect the lengths of the steps
 constexpr double
     kComputesMore = 1.15;  ///< factor of CPU time over that of the others; with this factor and
 constexpr double kOfTheExcess = 1.0 /
@@ -149,7 +145,7 @@ class Judge {
     if (compared.mine.wall_ns <= 0) return false;
     root_cause.core_wait_ns = compared.wait_ns;
     const bool is_interpolated = std::ranges::any_of(
-        mine, [](const RankCpu* rank) { return rank->interpolated_share > kInterpolated; });
+        mine, [](const RankCpu* rank) { return rank->is_interpolated(); });
     if (computes_longer(is_interpolated ? compare(mine, root_cause, all_steps(mine, root_cause))
                                         : compared) ||
         is_blocked_longer(compared))
@@ -168,7 +164,7 @@ class Judge {
       for (const std::size_t step : steps)
         compared.wait_in_mpi_ns += rank->steps[step].inside.wait_ns;
       compared.all_cpu_ns += all_cpu_in(*rank, steps);
-      compared.is_measured = compared.is_measured && rank->measured_share >= kMeasured;
+      compared.is_measured = compared.is_measured && rank->is_measured();
       compared.wait_ns += wait_from_first_to_last(*rank, root_cause);
     }
     for (const RankCpu& rank : times_) {

@@ -12,13 +12,10 @@ using detect::RootCause;
 
 constexpr double kMinSpanNs = 1e9;  ///< 100 readings; the scheduler has balanced its cores by then
 constexpr double kMinStepShare = 0.5;
-constexpr double kWaits = 0.05;    ///< share of a rank's time that it waits for a core, at least
-constexpr double kMeasured = 0.5;  ///< RankCpu::measured_share
-constexpr double kInterpolated = 0.5;  ///< RankCpu::interpolated_share
+constexpr double kWaits = 0.05;  ///< share of a rank's time that it waits for a core, at least
 
 bool are_estimates(const RankCpu& rank) {
-  return !rank.has_wait || rank.measured_share < kMeasured ||
-         rank.interpolated_share > kInterpolated;
+  return !rank.has_wait || !rank.is_measured() || rank.is_interpolated();
 }
 
 double active_ns(const RankCpu& rank, const RootCause& root_cause) {
@@ -33,8 +30,7 @@ double active_ns(const RankCpu& rank, const RootCause& root_cause) {
 
 /// Unknown counts as waiting.
 bool waits_for_cores(const RankCpu& rank) {
-  CpuSums all = rank.whole.outside;
-  all.add(rank.whole.inside);
+  const CpuSums all = rank.all();
   return !rank.has_wait || all.wait_ns >= kWaits * all.wall_ns;
 }
 

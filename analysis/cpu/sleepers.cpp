@@ -18,8 +18,6 @@ constexpr double kMaxFactor = 1.1;  ///< sleeping times of ranks vary by less (k
 constexpr double kExplained = 0.5;  ///< share of a root cause's cost
 constexpr double kMinSeen = 0.02;   ///< share of the run; smaller differences of CPU time are usual
                                     ///< (also in whole_run.cpp)
-constexpr double kMeasured = 0.5;  ///< share of a rank's time; below it, CPU time outside of MPI is
-                                   ///< mostly an estimate
 
 double blocked_share(const Account& account) {
   return account.outside_ns > 0 ? account.blocked_ns / account.outside_ns : 0.0;
@@ -39,7 +37,7 @@ double median_of_others(const std::vector<Account>& accounts, const Account& acc
 /// Does CPU time outside of MPI show that the rank works longer? Estimates of it show nothing.
 bool computes_longer(const std::vector<Account>& accounts, const Account& account, double cost_ns,
                      double run_ns) {
-  return account.times->measured_share >= kMeasured &&
+  return account.times->is_measured() &&
          cpu_outside_ns(account) - median_of_others(accounts, account, cpu_outside_ns) >=
              std::max(kExplained * cost_ns, kMinSeen * run_ns);
 }

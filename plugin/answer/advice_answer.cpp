@@ -17,8 +17,7 @@ void add_blocked_times(const AnswerView& view, advice::Facts& facts) {
   for (advice::RankFacts& rank : facts.ranks) {
     const auto found = std::ranges::find(view.cpu, rank.world_rank, &cpu::RankCpu::world_rank);
     if (found == view.cpu.end() || !found->has_readings() || !found->has_wait) continue;
-    cpu::CpuSums all = found->whole.outside;
-    all.add(found->whole.inside);
+    const cpu::CpuSums all = found->all();
     rank.blocked_ns = std::max(0.0, all.wall_ns - all.cpu_ns - all.wait_ns);
   }
 }

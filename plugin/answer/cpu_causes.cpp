@@ -27,16 +27,10 @@ std::vector<RankCpus> cpus_in(const RecordSource& source) {
   return ranks;
 }
 
-cpu::CpuSums all_of(const cpu::RankCpu& rank) {
-  cpu::CpuSums all = rank.whole.outside;
-  all.add(rank.whole.inside);
-  return all;
-}
-
 /// Returns whether the rank was without a core (blocked or waiting for one) for so long that its
 /// calls must be read again to see where.
 bool stood_still(const cpu::RankCpu& rank) {
-  const cpu::CpuSums all = all_of(rank);
+  const cpu::CpuSums all = rank.all();
   return rank.has_wait && all.wall_ns - all.cpu_ns >= kStoodStill * all.wall_ns;
 }
 
@@ -47,7 +41,7 @@ double waited_share(const AnswerView& view, const std::vector<std::int32_t>& ran
   for (const cpu::RankCpu& rank : view.cpu) {
     if (std::ranges::find(ranks, rank.world_rank) == ranks.end()) continue;
     if (!rank.has_readings() || !rank.has_wait) return -1.0;
-    sums.add(all_of(rank));
+    sums.add(rank.all());
   }
   return sums.wall_ns > 0 ? sums.wait_ns / sums.wall_ns : -1.0;
 }
@@ -92,7 +86,7 @@ std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
 
 bool shows_cpu_times(const AnswerView& view) {
   return !view.shared_cores.empty() || std::ranges::any_of(view.cpu, [](const cpu::RankCpu& rank) {
-    const cpu::CpuSums all = all_of(rank);
+    const cpu::CpuSums all = rank.all();
     return rank.has_wait && all.wait_ns >= kWorthShowing * all.wall_ns && all.wall_ns > 0;
   });
 }
