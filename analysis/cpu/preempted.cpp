@@ -275,9 +275,7 @@ class Judge {
     for (const std::string& host : from.hosts) {
       if (std::ranges::find(to.hosts, host) == to.hosts.end()) to.hosts.push_back(host);
     }
-    to.onset_step = std::min(to.onset_step, from.onset_step);
-    to.last_step = std::max(to.last_step, from.last_step);
-    to.active_steps = std::max(to.active_steps, from.active_steps);
+    detect::add_steps(from, to);
     to.core_wait_ns = 0.0;
     for (const RankCpu& rank : times_) {
       if (is_in(to.ranks, rank.world_rank)) to.core_wait_ns += wait_from_first_to_last(rank, to);

@@ -2,6 +2,8 @@
 
 #include "analysis/detect/root_causes.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace megascope::detect {
@@ -10,6 +12,16 @@ namespace {
 constexpr std::size_t kMinSteps = 5;
 
 }  // namespace
+
+void add_steps(const RootCause& from, RootCause& to) {
+  std::vector<std::int64_t> steps;
+  std::ranges::set_union(to.steps, from.steps, std::back_inserter(steps));
+  to.onset_step = std::min(to.onset_step, from.onset_step);
+  to.last_step = std::max(to.last_step, from.last_step);
+  to.active_steps = std::max(
+      {to.active_steps, from.active_steps, static_cast<std::int32_t>(steps.size())});
+  to.steps = std::move(steps);
+}
 
 RankMarks marks_of(const StepMarks* marks, std::size_t rank_index) {
   RankMarks mine;

@@ -75,6 +75,9 @@ struct RootCause {
                                  ///< known what used the cores
 };
 
+/// Adds the active steps of `from` to those of `to`: onset, last step, number and list.
+void add_steps(const RootCause& from, RootCause& to);
+
 /// Times of steps that are known by definition, for example because the program annotates them.
 /// Outer index: index in world_ranks(); inner: step, ascending. Times in ns of the source's clock.
 struct StepMarks {

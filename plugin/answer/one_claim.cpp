@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <utility>
 
 namespace megascope::answer {
@@ -52,17 +51,6 @@ void set_within(RootCause& part, const RootCause& whole) {
     part.within.stage = stage->second;
 }
 
-/// Gives `kept` the steps of both.
-void widen(RootCause& kept, const RootCause& dropped) {
-  std::vector<std::int64_t> steps;
-  std::ranges::set_union(kept.steps, dropped.steps, std::back_inserter(steps));
-  kept.onset_step = std::min(kept.onset_step, dropped.onset_step);
-  kept.last_step = std::max(kept.last_step, dropped.last_step);
-  kept.active_steps = std::max(
-      {kept.active_steps, dropped.active_steps, static_cast<std::int32_t>(steps.size())});
-  kept.steps = std::move(steps);
-}
-
 }  // namespace
 
 void make_one_claim_each(std::vector<RootCause>& root_causes) {
@@ -77,7 +65,7 @@ void make_one_claim_each(std::vector<RootCause>& root_causes) {
       } else if (is_compared_within(other, root_cause)) {
         set_within(other, root_cause);
       } else {
-        if (root_cause.ranks == other.ranks) widen(other, root_cause);
+        if (root_cause.ranks == other.ranks) detect::add_steps(root_cause, other);
         is_claimed = true;
         break;
       }

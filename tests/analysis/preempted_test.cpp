@@ -88,6 +88,22 @@ TEST(Preempted, ARankThatComputesLongerWhereAllWaitIsNot) {
   EXPECT_EQ(detection.root_causes[0].cause, Cause::kSlowCompute);
 }
 
+TEST(Preempted, ARootCauseOfSeveralHasTheStepsOfAll) {
+  const std::vector<RankCpu> times = {
+      rank_that(0, {.cpu = 10, .wait = 5}), rank_that(1, {.cpu = 10, .wait = 12}),
+      rank_that(2, {.cpu = 10, .wait = 4}), rank_that(3, {.cpu = 10, .wait = 11})};
+  detect::RootCause one = root_cause({1}, 1.45);
+  one.steps = {0, 1, 2};
+  detect::RootCause other = root_cause({3}, 1.4);
+  other.steps = {2, 3};
+  one.active_steps = 3;
+  other.active_steps = 2;
+  const auto detection = judged(times, {one, other}, {kFourOnTwo});
+  ASSERT_EQ(detection.root_causes.size(), 1u);
+  EXPECT_EQ(detection.root_causes[0].steps, (std::vector<std::int64_t>{0, 1, 2, 3}));
+  EXPECT_EQ(detection.root_causes[0].active_steps, 4);
+}
+
 TEST(Preempted, RanksThatShareCoresAreOneRootCause) {
   const std::vector<RankCpu> times = {
       rank_that(0, {.cpu = 10, .wait = 5}), rank_that(1, {.cpu = 10, .wait = 12}),
