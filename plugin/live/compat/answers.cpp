@@ -39,6 +39,11 @@ std::string compat_error_text(const std::string& message) {
 
 std::uint64_t shortest_prompt(const Json& reply) { return shortest_of(lists_in(reply, "prompts")); }
 
+std::optional<std::int64_t> token_step(const Json& reply) {
+  const auto step = reply.find("step");
+  return step == reply.end() ? std::nullopt : Fields::whole_number(*step);
+}
+
 std::string compat_start_text(const Json& reply, std::int32_t layers) {
   const std::vector<Json> prompts = lists_in(reply, "prompts");
   const std::uint64_t shortest = shortest_of(prompts);

@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 /// Converts the application's answers to `generate` (docs/live_protocol.md) to MegatronApp's
@@ -16,6 +17,8 @@ std::string compat_error_text(const std::string& message);
 /// Length of the shortest prompt in the application's `start`; this many tokens of each prompt are
 /// sent.
 std::uint64_t shortest_prompt(const nlohmann::json& reply);
+/// The step of a token; nullopt: the application did not report it.
+std::optional<std::int64_t> token_step(const nlohmann::json& reply);
 /// The message `start`. layers: number of known layers, used if the reply has none.
 std::string compat_start_text(const nlohmann::json& reply, std::int32_t layers);
 /// An update of type Result: the sampled token of each prompt, with its kTopTokens candidates.

@@ -180,7 +180,7 @@ void CompatHub::handle(const Asker& asker, const nlohmann::json& answer) {
     client->progress = TextProgress(shortest_prompt(answer));
     (void)client->answers.put(compat_start_text(answer, layer_count()), false);
   } else if (type == "token") {
-    client->progress.add_token();
+    client->progress.add_token(token_step(answer));
     if (!client->answers.put(compat_result_text(answer), true)) hub_.count_drop(kLostTokens, 1);
   } else if (type == "finish") {
     client->finish = compat_finish_text(answer);

@@ -107,6 +107,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   void wait(Client& client, Waiting&& waiting);
   void skip_update(Client& client);
   bool may_show(Client& client, std::int64_t now_ns);
+  static bool is_after_text(const Client& client, const Seen& seen, const View& view);
   bool next_view(Client& client, std::string& text);
   std::optional<std::string> text_of(Client& client, Seen& seen, const View& view);
   bool keep_new_tokens(Client& client, Seen& seen, const View& view, Numbers& numbers);

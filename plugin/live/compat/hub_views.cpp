@@ -179,15 +179,29 @@ std::string CompatHub::start_text(const Client& client) const {
                  {"num_layers", layer_count()}});
 }
 
+/// Whether a view is of a step after the text's last one, where training goes on. Without the steps
+/// of the tokens, a tensor whose last view was sent has no further one.
+bool CompatHub::is_after_text(const Client& client, const Seen& seen, const View& view) {
+  if (client.mode != Mode::kGenerating || client.finish.empty()) return false;
+  const auto sent = seen.sent_tokens.find(view.key);
+  return client.progress.is_ahead(view.step) ||
+         (sent != seen.sent_tokens.end() && sent->second >= client.progress.end());
+}
+
 bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
+    const ViewPointer held = client.waiting.front().view;
+    // Of a rank that is ahead of the one that reports tokens: the text may have ended before.
+    if (held != nullptr && client.finish.empty() && client.progress.is_ahead(held->step))
+      return false;
     const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
     const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.key);
     const auto seen = std::ranges::find_if(
         client.seen, [&](const Seen& other) { return has(other.capture_requests, one.key.first); });
-    if (view == nullptr || seen == client.seen.end()) continue;
+    if (view == nullptr || seen == client.seen.end() || is_after_text(client, *seen, *view))
+      continue;
     std::optional<std::string> made = text_of(client, *seen, *view);
     if (!made) continue;
     text = std::move(*made);

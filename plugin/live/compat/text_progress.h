@@ -13,7 +13,14 @@ class TextProgress {
   TextProgress() = default;
   /// prompt: length in tokens of the shortest prompt.
   explicit TextProgress(std::uint64_t prompt) : prompt_(prompt) {}
-  void add_token() { ++made_; }
+  /// step: of the step that computed the token, if the application reports it.
+  void add_token(std::optional<std::int64_t> step) {
+    ++made_;
+    if (step) last_step_ = std::max(last_step_.value_or(*step), *step);
+  }
+  /// Whether a step is later than that of the last token. False if the application reports no
+  /// steps.
+  bool is_ahead(std::int64_t step) const { return last_step_ && step > *last_step_; }
   /// Position in the text of the last token of a view with `tokens` tokens. It is larger than
   /// `tokens` if the application computes only the end of the text or caches earlier results.
   std::uint64_t reach(std::int64_t step, std::uint64_t tokens) {
@@ -32,6 +39,7 @@ class TextProgress {
   std::uint64_t prompt_ = 0;
   std::uint64_t made_ = 0;  ///< tokens reported by the application
   std::optional<std::int64_t> first_step_;
+  std::optional<std::int64_t> last_step_;  ///< of the tokens
 };
 
 }  // namespace megascope::live
