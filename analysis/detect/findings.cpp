@@ -20,17 +20,22 @@ constexpr double kMaxTailShare = 0.5;  ///< upper bound of the assumed fraction 
 /// like a median.
 constexpr double kBelowShare = 0.6;
 
-/// Returns the fraction of a healthy rank's steps that are outliers, from the half of the ranks
-/// that has the fewest. Adds 1 + √(number of outliers) for chance. far: number of outliers by rank.
-/// least: lower bound.
+/// Returns the fraction of a healthy rank's steps that are outliers, from the ranks that have the
+/// fewest: at least half of them, and at most all but one. Adds 1 + √(number of outliers) for
+/// chance. far: number of outliers by rank. least: lower bound.
 double usual_share(std::vector<double> far, std::size_t steps, double least) {
   if (far.empty()) return least;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
-  const double hits = std::accumulate(far.begin(), far.begin() + static_cast<std::ptrdiff_t>(half),
-                                      0.0);
-  return std::clamp((hits + 1.0 + std::sqrt(hits)) / static_cast<double>(half * steps), least,
-                    kMaxTailShare);
+  double share = kMaxTailShare;
+  double hits = 0.0;
+  for (std::size_t rank = 0; rank < std::max(half, far.size() - 1); ++rank) {
+    hits += far[rank];
+    if (rank + 1 >= half)
+      share = std::min(share,
+                       (hits + 1.0 + std::sqrt(hits)) / static_cast<double>((rank + 1) * steps));
+  }
+  return std::max(share, least);
 }
 
 double far_steps(const Strand& strand, double deviations) {

@@ -1,5 +1,6 @@
 #include "analysis/detect/work_judge.h"
 
+#include "analysis/detect/dragged_classes.h"
 #include "analysis/detect/replica_variation.h"
 #include "analysis/detect/statistics.h"
 #include "analysis/detect/work_units.h"
@@ -37,9 +38,11 @@ double rise_of(const std::vector<double>& series, const Finding& finding) {
 /// ranks each is reported.
 class WorkJudge {
  public:
-  WorkJudge(const WorkSeries& work, const Peers& peers, const Options& options)
+  WorkJudge(const WorkSeries& work, const Peers& peers, const std::vector<Finding>& stalls,
+            const Options& options)
       : work_(work),
         peers_(peers),
+        stalls_(stalls),
         options_(options),
         steps_(work.excess.empty() ? 0 : work.excess[0].size()),
         tested_(work_units(work, peers, options)),
@@ -267,7 +270,7 @@ class WorkJudge {
     if (!scans[named].is_uneven && is_of_one_rank(named, scans, finding)) return;
     if (!changed_itself(tested_.units[named], finding)) return;
     if (tested_.kinds[named].kind == Together::kClass &&
-        finding.excess - dragged(tested_.kinds[named].index, finding) <
+        finding.excess - dragged(work_, found_, stalls_, tested_.kinds[named].index, finding) <
             kMinRemainder * finding.excess)
       return;
     for (const std::size_t one : tested_.units[named].strands) is_explained_[one] = true;
@@ -293,31 +296,6 @@ class WorkJudge {
     });
     unit.finding.threshold = score_threshold(options_);
     found_.push_back(std::move(unit));
-  }
-
-  /// Returns by which log factor slow ranks that were found make the class slow, through work in
-  /// which all of its ranks synchronise.
-  double dragged(std::size_t class_index, const Finding& finding) const {
-    double most = 0.0;
-    for (const SlowUnit& unit : found_) {
-      if (unit.kind == Together::kClass) continue;
-      double share = 0.0;
-      for (const SharedSeries& shared : work_.shared) {
-        const bool is_hit = std::any_of(
-            unit.ranks.begin(), unit.ranks.end(), [&](std::size_t rank) {
-              return std::binary_search(shared.members.begin(), shared.members.end(), rank);
-            });
-        if (shared.class_index == class_index && !shared.has_peers && is_hit) share += shared.share;
-      }
-      std::size_t both = 0;
-      for (std::size_t step = 0; step < steps_; ++step)
-        both += finding.is_active[step] && unit.finding.is_active[step] ? 1 : 0;
-      const double factor = 1.0 - std::min(share, 1.0) * -std::expm1(-unit.finding.excess);
-      most = std::max(most,
-                      -std::log(factor) * static_cast<double>(both) /
-                          static_cast<double>(std::max<std::size_t>(finding.active_steps, 1)));
-    }
-    return most;
   }
 
   /// Returns the median over the steps of each class's level, relative to that of the classes in
@@ -362,7 +340,7 @@ class WorkJudge {
       finding.excess = levels[i] - usual;
       finding.score = 0.5 * z * z;
       finding.threshold = threshold;
-      finding.excess -= dragged(i, finding);
+      finding.excess -= dragged(work_, found_, stalls_, i, finding);
       if (finding.excess < kMinRemainder * (levels[i] - usual) || !is_worth_it(finding, options_))
         continue;
       if (same == found_.end()) {
@@ -377,6 +355,7 @@ class WorkJudge {
 
   const WorkSeries& work_;
   const Peers& peers_;
+  const std::vector<Finding>& stalls_;
   const Options& options_;
   std::size_t steps_;
   const WorkUnits tested_;
@@ -388,8 +367,8 @@ class WorkJudge {
 }  // namespace
 
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers,
-                                 const Options& options) {
-  return WorkJudge(work, peers, options).judge();
+                                 const std::vector<Finding>& stalls, const Options& options) {
+  return WorkJudge(work, peers, stalls, options).judge();
 }
 
 }  // namespace megascope::detect

@@ -24,6 +24,9 @@ KIND_OF_FUNCTIONS = {
 NOT_NXN = re.compile(r"^MPI_(I?[SBR]?send(_init)?|I?m?recv(_init)?|Sendrecv(_replace)?|I?m?probe|I?bcast|I?e?x?scan)$", re.I)
 
 
+ALLOWED_COST, LITTLE_COST = 1.5, 0.005  # steps differ in length, and those in which a rank is slow are longer
+
+
 @dataclasses.dataclass
 class Output:
     text: str
@@ -85,6 +88,12 @@ def percent(share):
     return f"{100 * share:.2f} %"
 
 
+def share_of_steps(output, cause):
+    """Share of the steps in which a cause is active; None: unknown."""
+    steps = output.answer.get("steps")
+    return cause["active_steps"] / steps if steps and cause.get("active_steps") else None
+
+
 def scenario_of(output, cause):
     """The what-if line of a cause: of its rank, or of the stage or replica that it is."""
     names = {f"rank {cause['ranks'][0]}"} if len(cause["ranks"]) == 1 else set()
@@ -126,6 +135,28 @@ def text_has_the_loss_of_json(output):
     match, loss = re.search(r"slower than usual cost ([\d.]+) % of the run", output.flat), output.answer.get("loss")
     if match and (not loss or not agrees(match[1], 100 * loss["total"])):
         yield f"the text says that {match[1]} % were lost, the JSON {loss and percent(loss['total'])}"
+
+
+@rule
+def text_has_the_place_of_the_loss_of_json(output):
+    """'Most of it is lost on ...' is said if and only if `loss.mostly_in` is set, and never beside a cause."""
+    match, mostly = re.search(r"most of it is lost on (.+?): ", output.flat), (output.answer.get("loss") or {}).get("mostly_in")
+    if (match and match[1]) != (mostly and mostly["name"]):
+        yield f"the text says that most is lost on {match and match[1]}, the JSON {mostly and mostly['name']}"
+    if mostly and output.causes:
+        yield f"most is lost on {mostly['name']} without a cause, and {name_of(output.causes[0])} is one"
+
+
+@rule
+def a_rank_costs_what_it_is_slower(output):
+    """A rank that is F times as slow in a share of the run cannot cost more than 1 - 1/F of that share: the rest is another cause."""
+    for cause in output.causes:
+        share = share_of_steps(output, cause)
+        if cause["kind"] not in ("slow_compute", "slow_host") or share is None or cause.get("synchronised_in"):
+            continue
+        most = share * (1 - 1 / cause["factor"])
+        if cause["cost_fraction"] > ALLOWED_COST * most + LITTLE_COST:
+            yield f"{name_of(cause)} is {cause['factor']:.2f} x as slow in {percent(share)} of the run, and costs {percent(cause['cost_fraction'])}"
 
 
 @rule

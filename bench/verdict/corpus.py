@@ -51,6 +51,7 @@ class Judged:
     contradictions: list
     slowdown: float | None = None
     explained: float | None = None     # share of the loss
+    has_hint: bool = False             # the answer has `loss.mostly_in`
     error: str = ""
 
     @property
@@ -88,7 +89,7 @@ def judge(program, case, scratch):
         return Judged(case, [], score.Score(missed=1), [], error=str(error))
     said = score.said_of(output.answer)
     return Judged(case, said, score.score_of(said, case.truth["accept"]), contradictions.contradictions(output), output.slowdown,
-                  groups.explained_share(output.answer, case.truth))
+                  groups.explained_share(output.answer, case.truth), bool((output.answer.get("loss") or {}).get("mostly_in")))
 
 
 def prepare(case):
@@ -229,7 +230,7 @@ def main():
                 if judged.error:
                     one.add_failure()
                 else:
-                    one.add(judged.score, case.truth["observable"] == "healthy", len(judged.contradictions), judged.right)
+                    one.add(judged.score, case.truth["observable"] == "healthy", len(judged.contradictions), judged.right, judged.has_hint)
             by_group.group(case.group).add_share(judged.explained)
             for name, _ in judged.contradictions:
                 sums[name] = sums.get(name, 0) + 1

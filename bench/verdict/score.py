@@ -95,6 +95,7 @@ class Totals:
     ranks_right: int = 0
     healthy: int = 0
     healthy_accused: int = 0
+    healthy_hinted: int = 0  # no cause, but a rank or group on which most of the loss is
     found: int = 0
     named: int = 0
     missed: int = 0
@@ -102,14 +103,15 @@ class Totals:
     failed: int = 0
     contradictions: int = 0
 
-    def add(self, score, is_healthy, contradiction_count, right):
-        """right: score.right, and all else that the case's truth says."""
+    def add(self, score, is_healthy, contradiction_count, right, has_hint=False):
+        """right: score.right, and all else that the case's truth says. has_hint: the answer has `loss.mostly_in`."""
         self.cases += 1
         self.contradictions += contradiction_count
         self.right += right
         self.ranks_right += score.ranks_right
         self.healthy += is_healthy
         self.healthy_accused += is_healthy and score.wrong > 0
+        self.healthy_hinted += is_healthy and has_hint
         for field in ("found", "named", "missed", "wrong"):
             setattr(self, field, getattr(self, field) + getattr(score, field))
 
@@ -126,4 +128,5 @@ class Totals:
         return [f"right: {self.right}/{self.cases} (ranks right: {self.ranks_right}/{self.cases}; could not be analysed: {self.failed})",
                 f"precision {self.share(self.found, self.found + self.wrong)}, recall {self.share(self.found, self.found + self.missed)}, "
                 f"cause {self.share(self.named, self.found)}",
-                f"healthy accused: {self.healthy_accused}/{self.healthy}; contradictions: {self.contradictions}"]
+                f"healthy accused: {self.healthy_accused}/{self.healthy} (no cause, but where most is lost: {self.healthy_hinted}); "
+                f"contradictions: {self.contradictions}"]

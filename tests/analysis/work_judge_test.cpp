@@ -64,7 +64,7 @@ struct Work {
     const Peers all_peers = peers();
     WorkSeries work = compare_work(reduced_work, all_peers);
     relate_classes(all_peers, work);
-    return slow_units(work, all_peers, Options{});
+    return slow_units(work, all_peers, {}, Options{});
   }
 };
 

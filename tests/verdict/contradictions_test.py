@@ -61,6 +61,12 @@ class Text(unittest.TestCase):
     def test_a_loss_that_json_does_not_have(self):
         self.assertEqual(rules_of(TEXT.replace("cost 4.6 %", "cost 5.6 %")), ["shares_of_the_run_within_the_total_loss", "text_has_the_loss_of_json"])
 
+    def test_a_place_of_the_loss_that_json_does_not_have(self):
+        said = TEXT + " No cause was found for it, but most of it is lost on rank 4: without what is slow there the run would be 1.06 times as fast."
+        self.assertEqual(rules_of(said), ["text_has_the_place_of_the_loss_of_json"])
+        mostly = {"kind": "rank", "name": "rank 4", "gain": 1.06}
+        self.assertEqual(rules_of(change=lambda answer: answer["loss"].update(mostly_in=mostly)), ["text_has_the_place_of_the_loss_of_json"] * 2)
+
     def test_a_root_cause_although_no_rank_stands_out(self):
         self.assertEqual(rules_of(TEXT + "No rank stands out as the cause."), ["no_rank_stands_out_where_one_is_named"])
 
@@ -112,6 +118,12 @@ class Costs(unittest.TestCase):
         text = TEXT.replace("costs 3.6\n%", "costs 6.0\n%")
         self.assertEqual(rules_of(text, change=cause(cost_fraction=0.06)),
                          ["cost_agrees_with_the_replay", "cost_within_the_total_loss", "shares_of_the_run_within_the_total_loss"])
+
+    def test_a_rank_that_costs_more_than_it_is_slower(self):
+        def in_steps(active):
+            return lambda answer: (answer.update(steps=20), answer["culprits"][0].update(active_steps=active))
+        self.assertEqual(rules_of(change=in_steps(20)), [])
+        self.assertEqual(rules_of(change=in_steps(4)), ["a_rank_costs_what_it_is_slower"])
 
     def test_a_cost_that_the_replay_does_not_show(self):
         def change(answer):

@@ -75,7 +75,7 @@ class TotalsOfCases(unittest.TestCase):
         self.assertEqual(totals.lines(), [
             "right: 1/4 (ranks right: 1/4; could not be analysed: 1)",
             "precision 0.500 (2/4), recall 1.000 (2/2), cause 0.500 (1/2)",
-            "healthy accused: 1/1; contradictions: 2"])
+            "healthy accused: 1/1 (no cause, but where most is lost: 0); contradictions: 2"])
 
 
 class GroupsOfCases(unittest.TestCase):

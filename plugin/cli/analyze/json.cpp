@@ -223,9 +223,7 @@ std::string analyze_json(const AnalyzeView& view, const whatif::WhatIf& what_if,
   json["verdict"] = answer::verdict_text(view);
   json["open_ends"] = open_ends_json(ends);
   json["slowdown"] = what_if.is_there() ? Json(what_if.slowdown) : Json(nullptr);
-  json["loss"] = what_if.is_there()
-                     ? Json({{"total", what_if.loss.total}, {"explained", what_if.loss.explained}})
-                     : Json(nullptr);
+  json["loss"] = loss_json(what_if);
   json["steps"] = view.detection.step_count == 0 ? Json(nullptr) : Json(view.detection.step_count);
   json["steps_are"] = view.detection.step_count == 0
                           ? Json(nullptr)

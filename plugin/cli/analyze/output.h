@@ -24,6 +24,10 @@ nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 
+/// The time lost, the part that the root causes explain, and on which rank or group most of it was
+/// lost if there are none. Null if nothing was replayed.
+nlohmann::ordered_json loss_json(const whatif::WhatIf& what_if);
+
 /// Known performance problems of MPI programs, with remedies; no lines if none was found.
 std::vector<std::string> advice_lines(const AnalyzeView& view);
 nlohmann::ordered_json advice_json(const AnalyzeView& view);

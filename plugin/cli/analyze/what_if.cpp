@@ -41,23 +41,28 @@ const Scenario* largest_of(const WhatIf& what_if, Scenario::Kind kind) {
   return largest;
 }
 
-/// Names the rank, or else the parallel group, on which most of the loss occurs. No rule found a
-/// cause for it: for example, it is slow in too few steps.
-std::string no_cause_text(const WhatIf& what_if) {
+/// Returns the rank, or else the parallel group, on which most of the loss occurs, if no rule found
+/// a cause for it: for example, it is slow in too few steps. Null: there is none.
+const Scenario* most_of_loss(const WhatIf& what_if) {
   constexpr double kMinShare = 0.5;  // of the loss
   constexpr double kSeen = 1.01;     // speedup
-  const std::string none = "No cause was found for it";
+  if (!what_if.asked.empty() || what_if.loss.total < kWorthReporting - 1.0) return nullptr;
   for (const Scenario::Kind kind : {Scenario::Kind::kRank, Scenario::Kind::kGroup}) {
     const Scenario* const largest = largest_of(what_if, kind);
-    if (largest == nullptr || largest->gain < kSeen ||
-        1.0 - 1.0 / largest->gain < kMinShare * what_if.loss.total)
-      continue;
-    return none + fmt::format(
-                      ", but most of it is lost on {}: without what is slow there the run would be "
-                      "{:.2f} times as fast. It may be chance.",
-                      largest->name, largest->gain);
+    if (largest != nullptr && largest->gain >= kSeen &&
+        1.0 - 1.0 / largest->gain >= kMinShare * what_if.loss.total)
+      return largest;
   }
-  return none + ".";
+  return nullptr;
+}
+
+std::string no_cause_text(const WhatIf& what_if) {
+  const Scenario* const mostly = most_of_loss(what_if);
+  if (mostly == nullptr) return "No cause was found for it.";
+  return fmt::format(
+      "No cause was found for it, but most of it is lost on {}: without what is slow there the run "
+      "would be {:.2f} times as fast. It may be chance.",
+      mostly->name, mostly->gain);
 }
 
 /// The time lost, and the part of it that the causes explain.
@@ -109,6 +114,19 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
                   what_if.slowdown));
   add_notes(what_if, lines);
   return lines;
+}
+
+nlohmann::ordered_json loss_json(const WhatIf& what_if) {
+  if (!what_if.is_there()) return nullptr;
+  nlohmann::ordered_json json = {{"total", what_if.loss.total},
+                                 {"explained", what_if.loss.explained}};
+  const Scenario* const mostly = most_of_loss(what_if);
+  if (mostly == nullptr)
+    json["mostly_in"] = nullptr;
+  else
+    json["mostly_in"] = {
+        {"kind", name_of(mostly->kind)}, {"name", mostly->name}, {"gain", mostly->gain}};
+  return json;
 }
 
 nlohmann::ordered_json what_if_json(const WhatIf& what_if) {
