@@ -51,9 +51,19 @@ class Namer {
       root_causes_.back().groups["dp"] = static_cast<std::int32_t>(unit.index);
     if (root_causes_.back().cause == Cause::kStageImbalance)
       root_causes_.back().groups["pp"] = static_cast<std::int32_t>(unit.index);
+    if (!unit.within.empty()) set_within(unit);
     if (unit.kind == Together::kSynchronised) root_causes_.back().synchronised_in = unit.operation;
     for (const std::size_t rank : unit.ranks)
       excess_[rank] = std::max(excess_[rank], unit.finding.excess);
+  }
+
+  void set_within(const SlowUnit& unit) {
+    Whole& within = root_causes_.back().within;
+    within.cause = Cause::kSlowHost;
+    for (const std::size_t rank : unit.within)
+      within.ranks.push_back(reduced_.ranks[rank].world_rank);
+    std::sort(within.ranks.begin(), within.ranks.end());
+    root_causes_.back().evidence.peer_count = static_cast<std::int32_t>(unit.within.size()) - 1;
   }
 
   Cause cause_of(const SlowUnit& unit) const {

@@ -1,6 +1,7 @@
 #include "analysis/detect/work_judge.h"
 
 #include "analysis/detect/dragged_classes.h"
+#include "analysis/detect/ranks_of_host.h"
 #include "analysis/detect/replica_variation.h"
 #include "analysis/detect/statistics.h"
 #include "analysis/detect/work_units.h"
@@ -14,6 +15,8 @@ namespace {
 
 constexpr double kMinRemainder = 0.35;  ///< fraction of a class's excess that slow ranks in it must
                                         ///< leave unexplained
+
+constexpr double kLittle = 0.015;  ///< log factor; machines differ that much for a while
 
 /// Returns whether an excess varies much compared with its median. On a steady machine even a rank
 /// that is always slow seems slightly uneven; that must not count. usual_range: fifth_range() that
@@ -222,13 +225,16 @@ class WorkJudge {
     return apart;
   }
 
-  /// Returns the finding of a unit without one of its strands.
-  Finding without(std::size_t unit, std::size_t strand, const Scan& found) const {
+  /// Returns the finding of a unit without some of its strands. Empty if none would be left.
+  Finding without(std::size_t unit, const std::vector<std::size_t>& strands,
+                  const Scan& found) const {
     Unit rest = tested_.units[unit];
-    const auto at = std::find(rest.strands.begin(), rest.strands.end(), strand);
-    if (at == rest.strands.end() || rest.strands.size() < 2) return {};
-    rest.weights.erase(rest.weights.begin() + (at - rest.strands.begin()));
-    rest.strands.erase(at);
+    for (const std::size_t strand : strands) {
+      const auto at = std::find(rest.strands.begin(), rest.strands.end(), strand);
+      if (at == rest.strands.end() || rest.strands.size() < 2) return {};
+      rest.weights.erase(rest.weights.begin() + (at - rest.strands.begin()));
+      rest.strands.erase(at);
+    }
     return describe(tested_.strands, rest, found, score_threshold(options_));
   }
 
@@ -237,7 +243,6 @@ class WorkJudge {
   bool is_of_one_rank(std::size_t named, const std::vector<Scan>& scans,
                       const Finding& whole) const {
     constexpr double kMuchSlower = 3.0;
-    constexpr double kLittle = 0.015;  // log factor; machines differ that much for a while
     const SlowUnit& tested = tested_.kinds[named];
     if (tested.kind != Together::kHost && tested.kind != Together::kReplica) return false;
     for (std::size_t i = 0; i < tested_.units.size(); ++i) {
@@ -249,10 +254,30 @@ class WorkJudge {
                                    score_threshold(options_));
       if (is_worth_it(own, options_) && own.excess > kMuchSlower * whole.excess &&
           own.excess > apart_of(i) &&
-          without(named, rank, scans[named]).excess <= std::max(kLittle, apart_of(named)))
+          without(named, {rank}, scans[named]).excess <= std::max(kLittle, apart_of(named)))
         return true;
     }
     return false;
+  }
+
+  /// Adds ranks of the host just found that are slower than its other ranks. Restates how slow the
+  /// host is without them; removes it if little is left.
+  void add_ranks_of_host(std::size_t named, const Scan& scan) {
+    std::vector<SlowUnit> ranks = slow_ranks_of_host(tested_, tested_.kinds[named], options_);
+    if (ranks.empty()) return;
+    std::vector<std::size_t> slower;
+    for (const SlowUnit& rank : ranks) slower.push_back(rank.index);
+    const Finding rest = without(named, slower, scan);
+    const bool is_left = is_worth_it(rest, options_) &&
+                         rest.excess > std::max(kLittle, apart_of(named));
+    if (is_left)
+      found_.back().finding = rest;
+    else
+      found_.pop_back();
+    for (SlowUnit& rank : ranks) {
+      if (!is_left) rank.within.clear();
+      found_.push_back(std::move(rank));
+    }
   }
 
   void settle(std::size_t chosen, const std::vector<Scan>& scans) {
@@ -277,6 +302,7 @@ class WorkJudge {
     for (const std::size_t one : tested_.units[chosen].strands) is_explained_[one] = true;
     found_.push_back(tested_.kinds[named]);
     found_.back().finding = finding;
+    if (tested_.kinds[named].kind == Together::kHost) add_ranks_of_host(named, scans[named]);
     if (tested_.kinds[named].kind == Together::kReplica) {
       found_.back().is_uneven = is_uneven(named, scans[named]) ||
                                 (!variations_.empty() &&

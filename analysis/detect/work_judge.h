@@ -79,6 +79,8 @@ struct SlowUnit {
                                 ///< against the other stages; else 1
   bool is_uneven = false;       ///< kReplica, kReplicas: its work varies from step to step
   std::string operation = {};   ///< kSynchronised: SharedSeries::operation
+  std::vector<std::size_t> within = {};  ///< kRank: ranks of a slow host, with the others of which
+                                         ///< the rank is compared; else empty
 };
 /// Finds the units whose work is slow. Units with the highest score come first; what a unit
 /// explains is not reported again. A host whose ranks are all slow therefore scores higher than one

@@ -30,10 +30,11 @@ bool claim_the_same(const RootCause& one, const RootCause& other) {
 }
 
 /// Returns whether `part` was compared only with other ranks of `whole`: a rank with the other
-/// ranks of its stage; or ranks that are slower than replicas which all vary.
+/// ranks of its stage or host; or ranks that are slower than replicas which all vary.
 bool is_compared_within(const RootCause& part, const RootCause& whole) {
   if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
     return false;
+  if (part.within.cause == whole.cause && part.within.ranks == whole.ranks) return true;
   const bool is_stage = whole.cause == Cause::kStageImbalance;
   const bool are_all_replicas = whole.cause == Cause::kInputImbalance &&
                                 !whole.groups.contains("dp");

@@ -58,6 +58,8 @@ std::string peers_text(const RootCause& root_cause) {
   if (root_cause.within.is_there() && root_cause.within.cause == Cause::kStageImbalance)
     return (root_cause.within.stage < 0 ? "the others of " : "the other ranks of ") +
            whole_text(root_cause.within);
+  if (root_cause.within.is_there() && root_cause.within.cause == Cause::kSlowHost)
+    return "the other ranks of its host";
   const std::int32_t peer_count = root_cause.evidence.peer_count;
   if (peer_count > 1) return fmt::format("its {} peers", peer_count);
   return peer_count == 1 ? "its peer" : "it does otherwise";
@@ -70,6 +72,7 @@ std::string addition_text(const RootCause& root_cause) {
   if (root_cause.within.cause == Cause::kStageImbalance)
     return fmt::format(", in addition to what {} {} more to do", whole_text(root_cause.within),
                        root_cause.within.stage < 0 ? "have" : "has");
+  if (root_cause.within.cause == Cause::kSlowHost) return ", in addition to what the host is slow";
   return fmt::format(
       ", in addition to the work that differs between {}",
       root_cause.has_specified_groups ? "replicas" : ranks_text(root_cause.within.ranks));
@@ -171,13 +174,28 @@ std::string when_text(const AnswerView& view, const RootCause& root_cause) {
   return some + fmt::format("from step {} to {}", root_cause.onset_step, root_cause.last_step);
 }
 
+/// Returns whether the replay, which contains all slow operations of the ranks in the active steps,
+/// costs clearly more than work that takes `factor` times as long: the ranks also pause.
+bool has_other_costs(const AnswerView& view, const RootCause& root_cause) {
+  constexpr double kAllowed = 1.5;  // steps differ in length
+  constexpr double kLittle = 0.005;
+  const bool is_work = root_cause.cause == Cause::kSlowCompute ||
+                       root_cause.cause == Cause::kSlowHost;
+  if (!is_work || view.detection.step_count <= 0) return false;
+  const double added = (root_cause.factor - 1.0) * root_cause.active_steps /
+                       view.detection.step_count;
+  return root_cause.cost_fraction > kAllowed * added / (1.0 + added) + kLittle;
+}
+
 }  // namespace
 
 std::string root_cause_text(const AnswerView& view, const RootCause& root_cause) {
   const detect::Evidence& evidence = root_cause.evidence;
-  std::string text = fmt::format("{} {}; it costs {} of the run.", what_text(root_cause),
-                                 when_text(view, root_cause),
-                                 report::percent_text(root_cause.cost_fraction));
+  std::string text = fmt::format(
+      "{} {}; it costs {} of the run{}.", what_text(root_cause), when_text(view, root_cause),
+      report::percent_text(root_cause.cost_fraction),
+      has_other_costs(view, root_cause) ? ", including other slow operations of the same ranks"
+                                        : "");
   if (evidence.observed_ns > 0) {  // of a link's first step nothing may be known
     text += fmt::format(" Seen best in step {} of rank {}: {} took {} instead of {}.",
                         evidence.step, evidence.world_rank, evidence.what,

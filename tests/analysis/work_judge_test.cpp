@@ -88,9 +88,27 @@ TEST(WorkJudge, ASlowHostIsNamedAlthoughOneOfItsRanksIsMuchSlower) {
     return rank == 7 ? 1.5 : rank >= 4 ? 1.05 : 1.0;
   };
   const std::vector<SlowUnit> found = work.found();
-  ASSERT_FALSE(found.empty());
+  ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].kind, Together::kHost);
   EXPECT_EQ(found[0].index, 1u);
+  EXPECT_EQ(found[1].index, 7u);
+}
+
+TEST(WorkJudge, NamesBothASlowHostAndItsRankThatIsSlowForAWhile) {
+  Work work;
+  work.factor = [](std::size_t rank, std::size_t step) {
+    const double of_host = rank >= 4 ? 1.08 : 1.0;
+    return rank == 6 && step >= 5 && step < 15 ? 1.3 * of_host : of_host;
+  };
+  const std::vector<SlowUnit> found = work.found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kind, Together::kHost);
+  EXPECT_NEAR(std::exp(found[0].finding.excess), 1.08, 0.01) << "without its slow rank";
+  EXPECT_EQ(found[1].index, 6u);
+  EXPECT_EQ(found[1].within, (std::vector<std::size_t>{4, 5, 6, 7}));
+  EXPECT_NEAR(std::exp(found[1].finding.excess), 1.3, 0.02);
+  EXPECT_EQ(found[1].finding.onset, 5u);
+  EXPECT_EQ(found[1].finding.last, 14u);
 }
 
 /// The other ranks of its host are slower by little, for a while, as hosts of a machine are.

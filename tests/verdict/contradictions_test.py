@@ -124,6 +124,8 @@ class Costs(unittest.TestCase):
             return lambda answer: (answer.update(steps=20), answer["culprits"][0].update(active_steps=active))
         self.assertEqual(rules_of(change=in_steps(20)), [])
         self.assertEqual(rules_of(change=in_steps(4)), ["a_rank_costs_what_it_is_slower"])
+        told = TEXT.replace("% of the run. Seen", "% of the run, including other slow operations of the same ranks. Seen")
+        self.assertEqual(rules_of(told, change=in_steps(4)), [])
 
     def test_a_cost_that_the_replay_does_not_show(self):
         def change(answer):

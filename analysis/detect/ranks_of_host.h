@@ -1,0 +1,16 @@
+#pragma once
+
+#include "analysis/detect/work_units.h"
+
+#include <cstddef>
+#include <vector>
+
+namespace megascope::detect {
+
+/// Finds ranks of a slow host that are slower than its other ranks. The findings are relative to
+/// these: Finding::excess is in addition to that of the host. host: kHost. The ranks must have
+/// strands of their own.
+std::vector<SlowUnit> slow_ranks_of_host(const WorkUnits& tested, const SlowUnit& host,
+                                         const Options& options);
+
+}  // namespace megascope::detect
