@@ -3,7 +3,7 @@
     python3 corpus.py MEGASCOPE --cases dev --log looks.txt
     python3 corpus.py MEGASCOPE --cases examples,real,damaged --data DIRECTORY --log looks.txt
 
---cases: dev, held-out, held-out-2, held-out-3, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
+--cases: dev, held-out, held-out-2 to -4, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
 (simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are
 printed with --reveal only. Each run of this program adds a line to --log, so that looks are counted.
 """

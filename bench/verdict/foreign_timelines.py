@@ -15,7 +15,7 @@ import timeline_model
 import timeline_truth
 
 SETS = {"dev": timeline_cases.DEV_SEEDS, "held-out": timeline_cases.HELD_OUT_SEEDS, "held-out-2": timeline_cases.SECOND_HELD_OUT_SEEDS,
-        "held-out-3": timeline_cases.THIRD_HELD_OUT_SEEDS}
+        "held-out-3": timeline_cases.THIRD_HELD_OUT_SEEDS, "held-out-4": timeline_cases.FOURTH_HELD_OUT_SEEDS}
 FIELDS = ("tp", "pp", "dp", "iterations", "micro_batches", "layers", "world", "jitter", "granularity", "seed")
 
 
@@ -43,7 +43,7 @@ def write_seed(out, seed):
 
 
 def seeds_of(text):
-    """dev, held-out, held-out-2, held-out-3, 5, or 1-60; several with commas."""
+    """dev, held-out, held-out-2 to -4, 5, or 1-60; several with commas."""
     seeds = []
     for word in text.split(","):
         first, _, last = word.partition("-")

@@ -111,7 +111,7 @@ class Cases(unittest.TestCase):
         self.assertEqual(len({cases.plan_of(seed) for seed in range(5001, 5073)}), 72)
         self.assertEqual(len(cases.HELD_OUT_SEEDS) % 72 + len(cases.DEV_SEEDS) % 72, 0)
         self.assertFalse(set(cases.HELD_OUT_SEEDS) & set(cases.DEV_SEEDS))
-        self.assertEqual((len(cases.THIRD_HELD_OUT_SEEDS), len(cases.HIDDEN_SEEDS)), (720, 2160))
+        self.assertEqual((len(cases.FOURTH_HELD_OUT_SEEDS), len(cases.HIDDEN_SEEDS)), (720, 2880))
 
 
 class Traces(unittest.TestCase):

@@ -111,6 +111,8 @@ class HeldOut(unittest.TestCase):
                          [True, True, False, True, True])
         self.assertEqual([corpus.holds_held_out([word]) for word in ("held-out-3", "3030", "3031", "mpi_runs:held-out-3", "mpi_runs:8720-8721")],
                          [True, True, False, True, True])
+        self.assertEqual([corpus.holds_held_out([word]) for word in ("held-out-4", "5030", "5031", "mpi_runs:held-out-4", "mpi_runs:10720")],
+                         [True, True, False, True, True])
 
     def test_a_look_at_them_needs_a_log(self):
         program = os.path.join(sys.argv[1], "corpus.py")

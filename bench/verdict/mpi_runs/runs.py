@@ -20,7 +20,7 @@ import native_trace  # pylint: disable=wrong-import-position
 import run_truth  # pylint: disable=wrong-import-position
 
 SETS = {"dev": cases.DEV_SEEDS, "held-out": cases.HELD_OUT_SEEDS, "held-out-2": cases.SECOND_HELD_OUT_SEEDS,
-        "held-out-3": cases.THIRD_HELD_OUT_SEEDS}
+        "held-out-3": cases.THIRD_HELD_OUT_SEEDS, "held-out-4": cases.FOURTH_HELD_OUT_SEEDS}
 
 
 class Simulations:
@@ -89,7 +89,7 @@ def write_seed(out, seed):
 
 
 def seeds_of(text):
-    """dev, held-out, held-out-2, held-out-3, 5001, or 5001-5072; several with commas."""
+    """dev, held-out, held-out-2 to -4, 5001, or 5001-5072; several with commas."""
     seeds = []
     for word in text.split(","):
         first, _, last = word.partition("-")
