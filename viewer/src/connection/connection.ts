@@ -101,7 +101,9 @@ export class Connection {
         if (frame) this.events.frame(frame, performance.now() - begin);
       }
     } catch (error) {
-      this.become({ reason: `This page does not understand a message of the server: ${(error as Error).message}` });
+      this.become({
+        reason: `This page does not understand a message of the server: ${(error as Error).message}`,
+      });
     }
   }
 
@@ -111,10 +113,14 @@ export class Connection {
       const answer = await fetch(serverUrl("/api/v1/run", this.page), { cache: "no-store" });
       if (answer.status === 401 || answer.status === 403) {
         const body = (await answer.json().catch(() => ({}))) as { error?: string };
-        this.become({ phase: "refused", reason: body.error ?? `The server answered ${answer.status}.` });
+        this.become({
+          phase: "refused",
+          reason: body.error ?? `The server answered ${answer.status}.`,
+        });
         return;
       }
-      if (!answer.ok) this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // the server is full, or the run has ended
+      if (!answer.ok)
+        this.become({ reason: ((await answer.json()) as { error?: string }).error ?? "" }); // the server is full, or the run has ended
     } catch {
       if (this.state.attempt >= MAX_TRIES) return this.become({ phase: "lost" });
     }
@@ -123,7 +129,11 @@ export class Connection {
 
   private retry(): void {
     const delay = delayMs(this.state.attempt, Math.random());
-    this.become({ phase: "waiting", attempt: this.state.attempt + 1, retryAtMs: Date.now() + delay });
+    this.become({
+      phase: "waiting",
+      attempt: this.state.attempt + 1,
+      retryAtMs: Date.now() + delay,
+    });
     this.timer = setTimeout(() => this.start(), delay);
   }
 

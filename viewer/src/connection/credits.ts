@@ -12,7 +12,8 @@ export class Credits {
   }
   /** Reports that everything received so far was drawn. */
   allDrawn(): void {
-    for (const [panel, frames] of this.received) this.drawn.set(panel, (this.drawn.get(panel) ?? 0) + frames);
+    for (const [panel, frames] of this.received)
+      this.drawn.set(panel, (this.drawn.get(panel) ?? 0) + frames);
     this.received.clear();
   }
   /** Resets the panel, because its subscription was replaced or ended and the server starts with its own credits. */
@@ -26,7 +27,10 @@ export class Credits {
   }
   /** Returns the credits to send, and clears them. */
   take(): { panel: string; frames: number }[] {
-    const due = [...this.drawn].map(([panel, frames]) => ({ panel, frames: Math.min(frames, MAX_FRAMES) }));
+    const due = [...this.drawn].map(([panel, frames]) => ({
+      panel,
+      frames: Math.min(frames, MAX_FRAMES),
+    }));
     this.drawn.clear();
     return due;
   }

@@ -53,7 +53,8 @@ export class FrameLoop {
   /** Script time in ms of the latest refreshes that new data caused: median and 99th percentile. */
   cost(): { median: number; p99: number; frames: number } {
     const sorted = [...this.scriptMs].sort((a, b) => a - b);
-    const at = (share: number): number => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0);
+    const at = (share: number): number =>
+      sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : 0;
     return { median: at(0.5), p99: at(0.99), frames: sorted.length };
   }
   forgetCost(): void {

@@ -51,10 +51,18 @@ export function pooled(matrix: Matrix, maxRows: number, maxColumns: number): Mat
 }
 
 /** The same for binary16 elements times `scale`. The bits without sign are ordered by magnitude, with NaN after infinity. */
-export function pooledHalf(bits: Uint16Array, scale: number, rows: number, columns: number, maxRows: number, maxColumns: number): Matrix {
+export function pooledHalf(
+  bits: Uint16Array,
+  scale: number,
+  rows: number,
+  columns: number,
+  maxRows: number,
+  maxColumns: number,
+): Matrix {
   const toRows = Math.min(rows, Math.max(1, maxRows));
   const toColumns = Math.min(columns, Math.max(1, maxColumns));
-  const most = toRows === rows && toColumns === columns ? bits : new Uint16Array(toRows * toColumns);
+  const most =
+    toRows === rows && toColumns === columns ? bits : new Uint16Array(toRows * toColumns);
   const columnOf = shares(columns, toColumns);
   for (let r = 0, i = 0; r < rows && most !== bits; r++) {
     const target = Math.floor((r * toRows) / rows) * toColumns;
@@ -70,7 +78,12 @@ export function pooledHalf(bits: Uint16Array, scale: number, rows: number, colum
 }
 
 /** Colors of a matrix, one pixel for each cell. */
-export function paint(matrix: Matrix, scale: ValueScale, table: Uint32Array, pixels: Uint32Array): void {
+export function paint(
+  matrix: Matrix,
+  scale: ValueScale,
+  table: Uint32Array,
+  pixels: Uint32Array,
+): void {
   const { values, isKnown } = matrix;
   const cells = matrix.rows * matrix.columns;
   for (let i = 0; i < cells; i++) {

@@ -15,7 +15,12 @@ interface Box {
 }
 
 /** Draws row names on the left, steps below, and a mark at the user's selection. box and ratio in device pixels. */
-export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box: Box, ratio: number): void {
+export function drawAxes(
+  context: CanvasRenderingContext2D,
+  data: HeatData,
+  box: Box,
+  ratio: number,
+): void {
   const ink = inkNow();
   context.font = `${11 * ratio}px system-ui, "DejaVu Sans", sans-serif`;
   context.fillStyle = ink.faint;
@@ -25,7 +30,12 @@ export function drawAxes(context: CanvasRenderingContext2D, data: HeatData, box:
   if (data.marked) drawMark(context, data, box, ratio);
 }
 
-function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: HeatData, box: Box, ratio: number): void {
+function drawRowNames(
+  context: CanvasRenderingContext2D,
+  { cells, rowNames }: HeatData,
+  box: Box,
+  ratio: number,
+): void {
   if (!rowNames) return;
   const rowHeight = box.height / cells.rows;
   const every = Math.max(1, Math.ceil((LABEL_HEIGHT * ratio) / rowHeight));
@@ -40,7 +50,12 @@ function drawRowNames(context: CanvasRenderingContext2D, { cells, rowNames }: He
   }
 }
 
-function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData, box: Box, ratio: number): void {
+function drawSteps(
+  context: CanvasRenderingContext2D,
+  { cells, steps }: HeatData,
+  box: Box,
+  ratio: number,
+): void {
   if (!steps || steps.length === 0) return;
   context.textAlign = "center";
   context.textBaseline = "top";
@@ -51,33 +66,60 @@ function drawSteps(context: CanvasRenderingContext2D, { cells, steps }: HeatData
     const x = box.x + ((column + 0.5) * box.width) / cells.columns;
     context.fillRect(Math.round(x), box.y + box.height, ratio, 4 * ratio);
     const half = context.measureText(String(step)).width / 2;
-    context.fillText(String(step), Math.min(Math.max(x, box.x + half), box.x + box.width - half), box.y + box.height + 5 * ratio);
+    context.fillText(
+      String(step),
+      Math.min(Math.max(x, box.x + half), box.x + box.width - half),
+      box.y + box.height + 5 * ratio,
+    );
   }
 }
 
 /** As many as fit, evenly spaced. */
-function drawColumnNames(context: CanvasRenderingContext2D, { cells, columnNames }: HeatData, box: Box, ratio: number): void {
+function drawColumnNames(
+  context: CanvasRenderingContext2D,
+  { cells, columnNames }: HeatData,
+  box: Box,
+  ratio: number,
+): void {
   if (!columnNames || columnNames.length === 0) return;
   const columnWidth = box.width / cells.columns;
-  const most = Math.min(LABEL_WIDTH * ratio, Math.max(...columnNames.map((name) => context.measureText(name).width)));
+  const most = Math.min(
+    LABEL_WIDTH * ratio,
+    Math.max(...columnNames.map((name) => context.measureText(name).width)),
+  );
   const every = Math.max(1, Math.ceil((most + 3 * ratio) / columnWidth));
   context.textAlign = "center";
   context.textBaseline = "top";
   for (let column = 0; column < cells.columns; column += every) {
-    context.fillText(columnNames[column] ?? "", box.x + (column + 0.5) * columnWidth, box.y + box.height + 4 * ratio, every * columnWidth);
+    context.fillText(
+      columnNames[column] ?? "",
+      box.x + (column + 0.5) * columnWidth,
+      box.y + box.height + 4 * ratio,
+      every * columnWidth,
+    );
   }
 }
 
-function drawMark(context: CanvasRenderingContext2D, { cells, marked }: HeatData, box: Box, ratio: number): void {
+function drawMark(
+  context: CanvasRenderingContext2D,
+  { cells, marked }: HeatData,
+  box: Box,
+  ratio: number,
+): void {
   if (!marked) return;
   const ink = inkNow();
   const isOf = (index: number, count: number): boolean => index >= 0 && index < count;
   const along = (index: number, count: number, extent: number): [number, number] =>
-    isOf(index, count) ? [(index * extent) / count, Math.max(2 * ratio, extent / count)] : [0, extent];
+    isOf(index, count)
+      ? [(index * extent) / count, Math.max(2 * ratio, extent / count)]
+      : [0, extent];
   if (!isOf(marked.column, cells.columns) && !isOf(marked.row, cells.rows)) return;
   const [x, width] = along(marked.column, cells.columns, box.width);
   const [y, height] = along(marked.row, cells.rows, box.height);
-  for (const [lineWidth, colour] of [[3, ink.panel], [1.5, ink.text]] as const) {
+  for (const [lineWidth, colour] of [
+    [3, ink.panel],
+    [1.5, ink.text],
+  ] as const) {
     context.lineWidth = lineWidth * ratio;
     context.strokeStyle = colour;
     context.strokeRect(box.x + x, box.y + y, width, height);

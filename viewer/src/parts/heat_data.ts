@@ -38,7 +38,8 @@ export function rangeWithoutOutliers(values: Float32Array, isKnown: Uint8Array):
   }
   if (sampled === 0) return { least: 0, most: 1, leastMagnitude: 1, isClipped: false };
   const sorted = sample.subarray(0, sampled).sort();
-  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+  const at = (share: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
   const least = sorted[0];
   const usual = at(0.98);
   const isClipped = largest - at(0.5) > 3 * Math.max(usual - at(0.5), at(0.5) - at(0.02), 1e-9);

@@ -11,8 +11,14 @@ export const KEYS = [
   { keys: ["Esc"], text: "Clear the selection of step and rank" },
   { keys: ["t"], text: "Theme: as the system, dark, light" },
   { keys: ["Tab"], text: "Next panel" },
-  { keys: ["←", "↑", "→", "↓"], text: "In a heatmap: read a cell's value, with Shift ten cells further; Enter selects it" },
-  { keys: ["←", "→", "Home", "End"], text: "In the tokens of a text: previous, next, first, newest; with Shift ten further" },
+  {
+    keys: ["←", "↑", "→", "↓"],
+    text: "In a heatmap: read a cell's value, with Shift ten cells further; Enter selects it",
+  },
+  {
+    keys: ["←", "→", "Home", "End"],
+    text: "In the tokens of a text: previous, next, first, newest; with Shift ten further",
+  },
   { keys: ["Enter"], text: "In the prompt: generate; with Shift a new line" },
   { keys: ["c", "i"], text: "In a heatmap: save as a table (CSV), as an image (PNG)" },
   { keys: ["←", "→", "+", "−", "End"], text: "In the step bar: move, resize, newest" },

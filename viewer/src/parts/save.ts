@@ -29,7 +29,8 @@ export function savePicture(canvas: HTMLCanvasElement, background: string, name:
   copy.toBlob((blob) => blob && save(blob, name));
 }
 
-const quoted = (text: string): string => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quoted = (text: string): string =>
+  /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
 /** A line for each row; unknown values are empty. */
 export function heatCsv({ cells, rowNames, steps }: HeatData): string {

@@ -18,7 +18,15 @@ export function inkNow(): Ink {
   if (!ink) {
     const style = getComputedStyle(document.documentElement);
     const of = (name: string): string => style.getPropertyValue(`--${name}`).trim();
-    ink = { text: of("text"), faint: of("faint"), grid: of("grid"), accent: of("accent"), soft: of("accent-soft"), empty: of("empty"), panel: of("panel") };
+    ink = {
+      text: of("text"),
+      faint: of("faint"),
+      grid: of("grid"),
+      accent: of("accent"),
+      soft: of("accent-soft"),
+      empty: of("empty"),
+      panel: of("panel"),
+    };
   }
   return ink;
 }

@@ -95,7 +95,8 @@ class Payload {
 
   private take(bytes: number): number {
     const start = this.offset;
-    if (start + bytes > this.buffer.byteLength) throw new Error(`a frame has ${this.buffer.byteLength} of ${start + bytes} bytes`);
+    if (start + bytes > this.buffer.byteLength)
+      throw new Error(`a frame has ${this.buffer.byteLength} of ${start + bytes} bytes`);
     this.offset = aligned(start + bytes);
     return start;
   }
@@ -127,31 +128,37 @@ const aligned = (offset: number): number => (offset + 7) & ~7;
 
 function count(metadata: Metadata, field: string): number {
   const value = metadata[field];
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw new Error(`a frame's ${field} is not a count: ${String(value)}`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0)
+    throw new Error(`a frame's ${field} is not a count: ${String(value)}`);
   return value;
 }
 
 function numbers(metadata: Metadata, field: string): number[] {
   const value = metadata[field];
-  return Array.isArray(value) ? value.filter((entry): entry is number => typeof entry === "number") : [];
+  return Array.isArray(value)
+    ? value.filter((entry): entry is number => typeof entry === "number")
+    : [];
 }
 
 function columns(metadata: Metadata): string[] {
   const value = metadata.columns;
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string")) throw new Error("a frame has no columns");
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === "string"))
+    throw new Error("a frame has no columns");
   return value;
 }
 
 const number = (metadata: Metadata, field: string, otherwise: number): number =>
   typeof metadata[field] === "number" ? (metadata[field] as number) : otherwise;
-const text = (metadata: Metadata, field: string): string => (typeof metadata[field] === "string" ? (metadata[field] as string) : "");
+const text = (metadata: Metadata, field: string): string =>
+  typeof metadata[field] === "string" ? (metadata[field] as string) : "";
 
 function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): TensorFrame {
   const shape = numbers(metadata, "shape");
   const elements = shape.reduce((product, extent) => product * extent, 1);
   if (!Number.isInteger(elements) || elements < 0) throw new Error("a frame's shape is not one");
   const encoding = text(metadata, "encoding");
-  if (encoding !== "f16" && encoding !== "f32") throw new Error(`unknown encoding of a frame: ${encoding}`);
+  if (encoding !== "f16" && encoding !== "f32")
+    throw new Error(`unknown encoding of a frame: ${encoding}`);
   return {
     ...base,
     kind: 4,
@@ -177,7 +184,8 @@ function readTensor(base: FrameBase, metadata: Metadata, payload: Payload): Tens
 
 function readCalls(base: FrameBase, metadata: Metadata, payload: Payload): CallsFrame {
   const names = metadata.functions;
-  if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) throw new Error("a frame has no functions");
+  if (!Array.isArray(names) || !names.every((name) => typeof name === "string"))
+    throw new Error("a frame has no functions");
   const sums = (): CallSums => {
     const [calls, timeMs, sent, received] = [0, 1, 2, 3].map(() => payload.float64(names.length));
     return { calls, timeMs, sent, received };
@@ -189,8 +197,18 @@ function readCalls(base: FrameBase, metadata: Metadata, payload: Payload): Calls
   const cells = count(metadata, "cells");
   const [bytesTo, messagesTo] = [payload.float64(cells * cells), payload.float64(cells * cells)];
   return {
-    ...base, kind: 5, functions: names, total, newest, intervalMs: number(metadata, "interval_ms", 0), elapsedMs, mpiMs, cells,
-    cellRanks: number(metadata, "cell_ranks", 1), bytesTo, messagesTo,
+    ...base,
+    kind: 5,
+    functions: names,
+    total,
+    newest,
+    intervalMs: number(metadata, "interval_ms", 0),
+    elapsedMs,
+    mpiMs,
+    cells,
+    cellRanks: number(metadata, "cell_ranks", 1),
+    bytesTo,
+    messagesTo,
   };
 }
 
@@ -199,14 +217,17 @@ function readCalls(base: FrameBase, metadata: Metadata, payload: Payload): Calls
  * frame is malformed. Requires a little-endian machine, as all browsers run on.
  */
 export function readFrame(buffer: ArrayBuffer): Frame | undefined {
-  if (buffer.byteLength < HEADER_BYTES) throw new Error(`a frame of ${buffer.byteLength} bytes has no header`);
+  if (buffer.byteLength < HEADER_BYTES)
+    throw new Error(`a frame of ${buffer.byteLength} bytes has no header`);
   const header = new DataView(buffer);
   if (header.getUint32(0, true) !== MAGIC) throw new Error("a frame does not begin with MSL1");
   const kind = header.getUint8(4);
   const length = header.getUint32(12, true);
   if (HEADER_BYTES + length > buffer.byteLength) throw new Error("a frame ends in its metadata");
   if (kind < 1 || kind > 5) return undefined;
-  const metadata = JSON.parse(decoder.decode(new Uint8Array(buffer, HEADER_BYTES, length))) as Metadata;
+  const metadata = JSON.parse(
+    decoder.decode(new Uint8Array(buffer, HEADER_BYTES, length)),
+  ) as Metadata;
   const payload = new Payload(buffer, aligned(HEADER_BYTES + length));
   const base: FrameBase = {
     panel: text(metadata, "panel"),
@@ -225,11 +246,27 @@ export function readFrame(buffer: ArrayBuffer): Frame | undefined {
     const beganMs = payload.float64(n);
     const names = columns(metadata);
     const intervalMs = number(metadata, "interval_ms", 0);
-    return { ...base, kind, steps, beganMs, intervalMs, ranks, columns: names, values: names.map(() => payload.float32(n * ranks)) };
+    return {
+      ...base,
+      kind,
+      steps,
+      beganMs,
+      intervalMs,
+      ranks,
+      columns: names,
+      values: names.map(() => payload.float32(n * ranks)),
+    };
   }
   const c = count(metadata, "count");
   const ids = payload.uint32(c);
   if (kind === 2) return { ...base, kind, steps, ids, values: payload.float64(n * c) };
   const names = columns(metadata);
-  return { ...base, kind: 3, steps, ids, columns: names, values: names.map(() => payload.float64(n * c)) };
+  return {
+    ...base,
+    kind: 3,
+    steps,
+    ids,
+    columns: names,
+    values: names.map(() => payload.float64(n * c)),
+  };
 }

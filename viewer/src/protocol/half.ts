@@ -21,6 +21,11 @@ export function halfTable(): Float32Array {
 }
 
 /** Element `index` of a tensor frame. */
-export function elementAt({ elements, scale }: { elements: Uint16Array | Float32Array; scale: number }, index: number): number {
-  return (elements instanceof Float32Array ? elements[index] : halfTable()[elements[index]]) * scale;
+export function elementAt(
+  { elements, scale }: { elements: Uint16Array | Float32Array; scale: number },
+  index: number,
+): number {
+  return (
+    (elements instanceof Float32Array ? elements[index] : halfTable()[elements[index]]) * scale
+  );
 }

@@ -53,7 +53,13 @@ export interface Alert {
 }
 
 export type ServerMessage =
-  | { type: "hello"; protocol: number; megascope: string; run: Run; bounds?: Record<string, unknown> }
+  | {
+      type: "hello";
+      protocol: number;
+      megascope: string;
+      run: Run;
+      bounds?: Record<string, unknown>;
+    }
   | { type: "tensors"; tensors: Tensor[] }
   | { type: "counters"; counters: Counter[] }
   | { type: "subscribed"; panel: string; matches: number }
@@ -93,30 +99,72 @@ export type ClientMessage =
   | ({ type: "subscribe"; panel: string; since?: number } & CaptureRequest)
   | { type: "unsubscribe"; panel: string }
   | { type: "credit"; panel: string; frames: number }
-  | { type: "request"; request: "generate"; id: string; prompts: string[]; tokens: number; temperature: number; top_k: number; top_p: number; seed: number }
+  | {
+      type: "request";
+      request: "generate";
+      id: string;
+      prompts: string[];
+      tokens: number;
+      temperature: number;
+      top_k: number;
+      top_p: number;
+      seed: number;
+    }
   | { type: "ping"; id?: number };
 
-const KNOWN = new Set(["hello", "tensors", "counters", "subscribed", "notice", "alert", "control", "reply", "drops", "end", "verdict", "error", "pong"]);
+const KNOWN = new Set([
+  "hello",
+  "tensors",
+  "counters",
+  "subscribed",
+  "notice",
+  "alert",
+  "control",
+  "reply",
+  "drops",
+  "end",
+  "verdict",
+  "error",
+  "pong",
+]);
 const LISTS: Record<string, string> = { tensors: "tensors", counters: "counters" };
 
 /** The field `control` of the description of the run. */
 export function controlOf(run: Run): Control {
-  const control = (typeof run.control === "object" && run.control !== null ? run.control : {}) as Record<string, unknown>;
-  return { generate: control.generate === true, why: typeof control.why === "string" ? control.why : "" };
+  const control = (
+    typeof run.control === "object" && run.control !== null ? run.control : {}
+  ) as Record<string, unknown>;
+  return {
+    generate: control.generate === true,
+    why: typeof control.why === "string" ? control.why : "",
+  };
 }
 
-export const requestOf = (id: string, { prompt, tokens, temperature, topK, topP, seed }: Ask): ClientMessage => ({
-  type: "request", request: "generate", id, prompts: [prompt], tokens, temperature, top_k: topK, top_p: topP, seed,
+export const requestOf = (
+  id: string,
+  { prompt, tokens, temperature, topK, topP, seed }: Ask,
+): ClientMessage => ({
+  type: "request",
+  request: "generate",
+  id,
+  prompts: [prompt],
+  tokens,
+  temperature,
+  top_k: topK,
+  top_p: topP,
+  seed,
 });
 
 /** Parses a message. Returns undefined for unknown types. Throws if it is not a JSON object with a type. */
 export function parseMessage(text: string): ServerMessage | undefined {
   const message: unknown = JSON.parse(text);
-  if (typeof message !== "object" || message === null) throw new Error("a message is not a JSON object");
+  if (typeof message !== "object" || message === null)
+    throw new Error("a message is not a JSON object");
   const type = (message as { type?: unknown }).type;
   if (typeof type !== "string") throw new Error("a message has no type");
   if (!KNOWN.has(type)) return undefined;
   const list = LISTS[type];
-  if (list && !Array.isArray((message as Record<string, unknown>)[list])) throw new Error(`${type}: missing list ${list}`);
+  if (list && !Array.isArray((message as Record<string, unknown>)[list]))
+    throw new Error(`${type}: missing list ${list}`);
   return message as ServerMessage;
 }

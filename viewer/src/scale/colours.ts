@@ -20,7 +20,9 @@ function pixel(red: number, green: number, blue: number): number {
 function pixelOf(colour: string): number {
   const hex = /^#(..)(..)(..)$/.exec(colour);
   if (hex) return pixel(parseInt(hex[1], 16), parseInt(hex[2], 16), parseInt(hex[3], 16));
-  const [red, green, blue] = (colour.match(/[\d.]+/g) ?? ["0", "0", "0"]).map((part) => Math.round(Number(part)));
+  const [red, green, blue] = (colour.match(/[\d.]+/g) ?? ["0", "0", "0"]).map((part) =>
+    Math.round(Number(part)),
+  );
   return pixel(red, green, blue);
 }
 
@@ -28,7 +30,9 @@ function pixelOf(colour: string): number {
 function blueOrange(t: number): string {
   const ends = t < 0.5 ? [13, 72, 161] : [178, 74, 0];
   const strength = Math.abs(t - 0.5) * 2;
-  const [red, green, blue] = ends.map((end, i) => Math.round([246, 246, 244][i] + (end - [246, 246, 244][i]) * strength ** 0.85));
+  const [red, green, blue] = ends.map((end, i) =>
+    Math.round([246, 246, 244][i] + (end - [246, 246, 244][i]) * strength ** 0.85),
+  );
   return `rgb(${red}, ${green}, ${blue})`;
 }
 
@@ -43,7 +47,9 @@ const tables = new Map<Palette, Uint32Array>();
 export function tableOf(palette: Palette): Uint32Array {
   let table = tables.get(palette);
   if (!table) {
-    table = Uint32Array.from({ length: LEVELS }, (_, level) => pixelOf(FUNCTIONS[palette](level / (LEVELS - 1))));
+    table = Uint32Array.from({ length: LEVELS }, (_, level) =>
+      pixelOf(FUNCTIONS[palette](level / (LEVELS - 1))),
+    );
     tables.set(palette, table);
   }
   return table;
@@ -60,7 +66,9 @@ export function boxColours(palette: Palette, place: number): { background: strin
   const level = Math.round(Math.min(1, Math.max(0, place)) * (LEVELS - 1));
   const bits = tableOf(palette)[level];
   const parts = [bits & 255, (bits >> 8) & 255, (bits >> 16) & 255];
-  const light = parts.map((part) => (part / 255) ** 2.2).reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
+  const light = parts
+    .map((part) => (part / 255) ** 2.2)
+    .reduce((sum, part, i) => sum + part * [0.2126, 0.7152, 0.0722][i], 0);
   return { background: `rgb(${parts.join(", ")})`, color: light > 0.18 ? "#000" : "#fff" };
 }
 
@@ -68,4 +76,13 @@ export function boxColours(palette: Palette, place: number): { background: strin
 export const isSymmetric = (palette: Palette): boolean => palette === "blue-orange";
 
 /** Colors of chart lines by Okabe and Ito, readable on light and dark backgrounds. */
-export const LINE_COLOURS = ["#0f8fd6", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#7a7fe0", "#56b4e9", "#b3a100"];
+export const LINE_COLOURS = [
+  "#0f8fd6",
+  "#e69f00",
+  "#009e73",
+  "#cc79a7",
+  "#d55e00",
+  "#7a7fe0",
+  "#56b4e9",
+  "#b3a100",
+];

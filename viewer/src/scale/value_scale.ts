@@ -36,7 +36,13 @@ function logarithmic(low: number, high: number): ValueScale {
     const t = (Math.log(value) - from) * factor;
     return t > 1 ? 1 : t;
   };
-  return { kind: "log", low, high, place, value: (t) => Math.exp(from + t * (Math.log(high) - from)) };
+  return {
+    kind: "log",
+    low,
+    high,
+    place,
+    value: (t) => Math.exp(from + t * (Math.log(high) - from)),
+  };
 }
 
 /** asinh(x / threshold): linear near 0, logarithmic for large values. */
@@ -48,7 +54,13 @@ function symmetric(low: number, high: number, threshold: number): ValueScale {
     const t = (bend(value) - from) * factor;
     return t < 0 ? 0 : t > 1 ? 1 : t;
   };
-  return { kind: "symlog", low, high, place, value: (t) => Math.sinh(from + t * (bend(high) - from)) * threshold };
+  return {
+    kind: "symlog",
+    low,
+    high,
+    place,
+    value: (t) => Math.sinh(from + t * (bend(high) - from)) * threshold,
+  };
 }
 
 /** A scale for a range of finite values. isSymmetric: 0 is in the middle, for a two-color scale. */

@@ -14,7 +14,8 @@ export function visible({ id, text }: { id: number; text: string }): string {
   return text.replace(INVISIBLE, (sign) => SIGNS[sign] ?? escaped(sign.codePointAt(0) as number));
 }
 
-const escaped = (code: number): string => (code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`);
+const escaped = (code: number): string =>
+  code < 256 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
 
 /** For a column of a list: "0.3100", "1.2e−5". */
 export function probability(value: number): string {
@@ -23,7 +24,13 @@ export function probability(value: number): string {
 }
 
 /** For a list: two decimals. */
-export const logit = (value: number): string => (Number.isFinite(value) ? value.toFixed(2).replace("-", "−") : Number.isNaN(value) ? "–" : short(value));
+export const logit = (value: number): string =>
+  Number.isFinite(value)
+    ? value.toFixed(2).replace("-", "−")
+    : Number.isNaN(value)
+      ? "–"
+      : short(value);
 
 /** "“e”"; "?" for an unknown token. */
-export const quoted = (token: { id: number; text: string } | undefined): string => (token ? `“${visible(token)}”` : "?");
+export const quoted = (token: { id: number; text: string } | undefined): string =>
+  token ? `“${visible(token)}”` : "?";

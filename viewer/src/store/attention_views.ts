@@ -12,7 +12,8 @@ export interface Attention {
 }
 
 /** Length of the computed text in tokens. Keys and queries are its last ones, because a model has a limited context. */
-export const lengthOf = ({ frame, keys }: Attention, { lengthLessStep }: Generation): number => (Number.isNaN(lengthLessStep) ? keys : frame.step + lengthLessStep);
+export const lengthOf = ({ frame, keys }: Attention, { lengthLessStep }: Generation): number =>
+  Number.isNaN(lengthLessStep) ? keys : frame.step + lengthLessStep;
 
 /** undefined: the view has no queries and keys. */
 export function attentionOf(frame: TensorFrame): Attention | undefined {
@@ -23,7 +24,8 @@ export function attentionOf(frame: TensorFrame): Attention | undefined {
 }
 
 /** If several tensors of a layer match, one is shown. */
-const isBefore = (one: TensorFrame, other: TensorFrame): boolean => (one.panel === other.panel ? one.tensor < other.tensor : one.panel < other.panel);
+const isBefore = (one: TensorFrame, other: TensorFrame): boolean =>
+  one.panel === other.panel ? one.tensor < other.tensor : one.panel < other.panel;
 
 /** The newest view of each layer's attention while the page's request is processed. Views of other requests and of training are ignored. */
 export class AttentionViews {
@@ -35,8 +37,19 @@ export class AttentionViews {
     const attention = attentionOf(frame);
     if (!attention || !["running", "finished"].includes(state.phase)) return false;
     const length = lengthOf(attention, generation);
-    if (!state.ask || attention.keys > length || length < state.promptCount || length >= state.promptCount + state.ask.tokens) return false;
-    if (state.phase === "finished" && Number.isNaN(generation.lengthLessStep) && !this.goesOn(attention, state.count)) return false;
+    if (
+      !state.ask ||
+      attention.keys > length ||
+      length < state.promptCount ||
+      length >= state.promptCount + state.ask.tokens
+    )
+      return false;
+    if (
+      state.phase === "finished" &&
+      Number.isNaN(generation.lengthLessStep) &&
+      !this.goesOn(attention, state.count)
+    )
+      return false;
     const same = this.held.get(frame.layer);
     if (same && isBefore(same.frame, frame)) return false;
     this.held.set(frame.layer, attention);

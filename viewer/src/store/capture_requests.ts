@@ -34,7 +34,8 @@ export function familiesOf(tensors: Iterable<Tensor>): Family[] {
 export function familyShown(state: UrlState, tensors: Tensor[]): string {
   if (state.family) return state.family;
   const ofKind = tensors.filter(({ kind }) => kind === state.kind);
-  if (ofKind.length === 0 || ofKind.some(({ name }) => matches(FIRST_FAMILY, name))) return FIRST_FAMILY;
+  if (ofKind.length === 0 || ofKind.some(({ name }) => matches(FIRST_FAMILY, name)))
+    return FIRST_FAMILY;
   const deep = ofKind.find(({ layer }) => layer >= 0) ?? ofKind[0];
   return familyOf(deep.name, deep.layer);
 }
@@ -51,14 +52,19 @@ const ALIASES: Record<string, string[]> = {
 export function stripsShown(state: UrlState, tensors: Tensor[]): string[] {
   const names = tensors.filter(({ kind }) => kind === state.stripKind).map(({ name }) => name);
   const isThere = (pattern: string): boolean => names.some((name) => matches(pattern, name));
-  return state.strips.map((pattern) => (isThere(pattern) ? pattern : (ALIASES[pattern]?.find(isThere) ?? pattern)));
+  return state.strips.map((pattern) =>
+    isThere(pattern) ? pattern : (ALIASES[pattern]?.find(isThere) ?? pattern),
+  );
 }
 
-export const layersShown = (state: UrlState): [number, number] => state.layers ?? [0, MAX_LAYERS - 1];
+export const layersShown = (state: UrlState): [number, number] =>
+  state.layers ?? [0, MAX_LAYERS - 1];
 
 /** A row of tiles for each token: the dimensions after the tokens are merged. */
 function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView {
-  const known = tensors.find(({ name, kind }) => kind === state.stripKind && matches(pattern, name));
+  const known = tensors.find(
+    ({ name, kind }) => kind === state.stripKind && matches(pattern, name),
+  );
   const view: TileView = { type: "tile", tiles: state.tiles, method: state.method };
   return known && known.shape.length > 3 ? { ...view, keep: 2 } : view;
 }
@@ -66,7 +72,8 @@ function tileView(state: UrlState, pattern: string, tensors: Tensor[]): TileView
 /** Names of attention tensors: the user's; else the known ones of the usual names; if none is known yet, all of these. */
 export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
   if (state.attention) return [state.attention];
-  const isThere = (pattern: string): boolean => tensors.some(({ name, kind }) => kind === ATTENTION_KIND && matches(pattern, name));
+  const isThere = (pattern: string): boolean =>
+    tensors.some(({ name, kind }) => kind === ATTENTION_KIND && matches(pattern, name));
   const there = ATTENTION_NAMES.find(isThere);
   return there ? [there] : ATTENTION_NAMES;
 }
@@ -74,14 +81,29 @@ export function attentionNames(state: UrlState, tensors: Tensor[]): string[] {
 /** Queries × keys of each head, without reduction up to 4096 keys. */
 function attentionRequest(name: string, layer: number): CaptureRequest {
   const view: TileView = { type: "tile", tiles: 4096, method: "max" };
-  return { what: "tensor", name, kind: ATTENTION_KIND, layers: [layer, layer], micro_batch: 0, replica: 0, every: 1, view, encoding: "f16" };
+  return {
+    what: "tensor",
+    name,
+    kind: ATTENTION_KIND,
+    layers: [layer, layer],
+    micro_batch: 0,
+    replica: 0,
+    every: 1,
+    view,
+    encoding: "f16",
+  };
 }
 
 /**
  * Panels and their capture requests. isGenerating: the current computation belongs to this page's request. hasIntervals: the application
  * annotates no steps, so MPI calls are shown.
  */
-export function captureRequestsFor(state: UrlState, tensors: Tensor[], isGenerating = false, hasIntervals = false): Map<string, CaptureRequest> {
+export function captureRequestsFor(
+  state: UrlState,
+  tensors: Tensor[],
+  isGenerating = false,
+  hasIntervals = false,
+): Map<string, CaptureRequest> {
   const requests = new Map<string, CaptureRequest>([
     ["steps", { what: "steps" }],
     ["counters", { what: "counters", names: [...new Set(state.counters.filter(Boolean))] }],
@@ -94,7 +116,11 @@ export function captureRequestsFor(state: UrlState, tensors: Tensor[], isGenerat
     }
   }
   if (state.view !== "tensors") return requests;
-  requests.set("statistics", { what: "statistics", names: [familyShown(state, tensors)], kinds: [state.kind] });
+  requests.set("statistics", {
+    what: "statistics",
+    names: [familyShown(state, tensors)],
+    kinds: [state.kind],
+  });
   stripsShown(state, tensors).forEach((name, i) => {
     if (!name) return;
     requests.set(STRIP_PANELS[i], {

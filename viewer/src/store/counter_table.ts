@@ -41,7 +41,8 @@ export class CounterTable {
       if (!series) continue;
       const { axis, value } = series;
       reported.length = 0;
-      for (let i = 0; i < frame.steps.length; i++) if (!Number.isNaN(frame.values[i * c + column])) reported.push(i);
+      for (let i = 0; i < frame.steps.length; i++)
+        if (!Number.isNaN(frame.values[i * c + column])) reported.push(i);
       axis.placeAll(reported.map((i) => frame.steps[i]));
       for (const i of reported) {
         const index = axis.find(frame.steps[i]);
@@ -58,7 +59,8 @@ export class CounterTable {
 
   lastStep(): number {
     let last = NaN;
-    for (const { axis } of this.series.values()) if (axis.count && !(axis.last() <= last)) last = axis.last();
+    for (const { axis } of this.series.values())
+      if (axis.count && !(axis.last() <= last)) last = axis.last();
     return last;
   }
   names(): string[] {
@@ -68,7 +70,13 @@ export class CounterTable {
   matching(pattern: string): Series[] {
     return [...this.series.values()]
       .filter(({ counter, axis }) => axis.count > 0 && matches(pattern, counter.name))
-      .sort((a, b) => (a.counter.name < b.counter.name ? -1 : a.counter.name > b.counter.name ? 1 : a.counter.rank - b.counter.rank));
+      .sort((a, b) =>
+        a.counter.name < b.counter.name
+          ? -1
+          : a.counter.name > b.counter.name
+            ? 1
+            : a.counter.rank - b.counter.rank,
+      );
   }
 
   /** Undefined: the limit is reached. */
@@ -78,9 +86,14 @@ export class CounterTable {
     if (there || count >= MAX_SERIES) return there;
     const axis = new StepAxis(this.stepsKept(count + 1), true);
     const counter = this.known.get(id);
-    const made = { counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" }, axis, value: axis.addColumn(1, true) };
+    const made = {
+      counter: counter ?? { id, name: `counter ${id}`, rank: -1, unit: "" },
+      axis,
+      value: axis.addColumn(1, true),
+    };
     (counter ? this.series : this.unnamed).set(id, made);
-    if (this.stepsKept(count + 1) < this.stepsKept(count)) for (const { axis: other } of this.all()) other.limit(this.stepsKept(count + 1));
+    if (this.stepsKept(count + 1) < this.stepsKept(count))
+      for (const { axis: other } of this.all()) other.limit(this.stepsKept(count + 1));
     return made;
   }
 

@@ -22,7 +22,17 @@ export interface GenerationState {
   notice: string; // why a view of its attention could not be shown
 }
 
-const NONE: GenerationState = { phase: "none", before: 0, problem: "", ask: null, promptCount: 0, count: 0, layers: 0, number: 0, notice: "" };
+const NONE: GenerationState = {
+  phase: "none",
+  before: 0,
+  problem: "",
+  ask: null,
+  promptCount: 0,
+  count: 0,
+  layers: 0,
+  number: 0,
+  notice: "",
+};
 
 /** The generate request of this page and its results. One request at a time; answers to other requests are ignored. */
 export class Generation {
@@ -70,7 +80,10 @@ export class Generation {
   }
 
   /** Processes an error of the server about a panel or message; before the first answer it is about the request. */
-  noticed({ type, panel, text }: { type: string; panel?: string; text: string }, panels: string[]): void {
+  noticed(
+    { type, panel, text }: { type: string; panel?: string; text: string },
+    panels: string[],
+  ): void {
     if (panel && panels.includes(panel)) this.state.notice = text;
     else if (type === "error" && !panel && this.state.phase === "asked") this.fail(text);
   }
@@ -93,8 +106,17 @@ export class Generation {
         Object.assign(state, { phase: "waiting", before: reply.before });
         return;
       case "start":
-        entries.splice(0, entries.length, ...reply.prompt.map((token) => ({ ...token, chosen: null })));
-        Object.assign(state, { phase: "running", promptCount: entries.length, count: entries.length, layers: reply.layers });
+        entries.splice(
+          0,
+          entries.length,
+          ...reply.prompt.map((token) => ({ ...token, chosen: null })),
+        );
+        Object.assign(state, {
+          phase: "running",
+          promptCount: entries.length,
+          count: entries.length,
+          layers: reply.layers,
+        });
         return;
       case "token": {
         const { probability, logit, ...token } = reply.sampled;
@@ -113,4 +135,5 @@ export class Generation {
 }
 
 /** The entry to show: the user's choice, or the newest. -1: there is none. */
-export const entryShown = (chosen: number, count: number): number => (chosen >= 0 && chosen < count ? chosen : count - 1);
+export const entryShown = (chosen: number, count: number): number =>
+  chosen >= 0 && chosen < count ? chosen : count - 1;

@@ -3,59 +3,29 @@ import { Connection, serverUrl, type ConnectionState } from "../connection/conne
 import { Credits } from "../connection/credits";
 import { FrameLoop } from "../draw/frame_loop";
 import type { CallsFrame, Frame } from "../protocol/frame";
-import { controlOf, requestOf, type Alert, type Ask, type CaptureRequest, type Control, type Run, type ServerMessage, type Tensor } from "../protocol/messages";
+import {
+  controlOf,
+  requestOf,
+  type Alert,
+  type Ask,
+  type CaptureRequest,
+  type Run,
+  type ServerMessage,
+  type Tensor,
+} from "../protocol/messages";
 import { AttentionViews } from "./attention_views";
 import { CounterTable } from "./counter_table";
 import { Generation } from "./generation";
 import { StatisticsTable } from "./statistics_table";
 import { StepTable } from "./step_table";
 import { stripKey, TensorViews } from "./tensor_views";
+import { freshRun, stripTopic, type RankPlace, type RunState } from "./run_state";
 import { readUrl, writeUrl, type UrlState } from "./url_state";
 import { ATTENTION_PANELS, captureRequestsFor, extraCredits } from "./capture_requests";
 
 const CREDIT_INTERVAL_MS = 90; // servers accept 100 messages a second
 const MAX_ALERTS = 200;
 const LAST_VIEW_MS = 2500; // after a text is finished: views with missing parts are sent after 2 s
-
-export interface RankPlace {
-  rank: number;
-  host: string;
-  pid: number;
-  place: string;
-}
-
-/** The topic of a strip, in addition to allStrips(). */
-export const stripTopic = (panel: string, key: string): string => `${panel} ${key}`;
-/** The topic of all strips of a panel: their scale has changed. */
-export const allStrips = (panel: string): string => `${panel} *`;
-
-/** Small state that is shown as text. Values of steps and tensors are in tables, which Vue does not observe. */
-export interface RunState {
-  run: Run;
-  control: Control;
-  connection: ConnectionState;
-  ended: { reason: string; steps: number; atMs: number } | null;
-  verdict: string | null; // verdict on the run; "": none was made, null: not received
-  alerts: Alert[];
-  notices: { panel: string; text: string }[];
-  drops: Record<string, number>; // reason → count, from the server
-  dropped: Record<string, number>; // panel → frames replaced or not sent
-  matchCount: Record<string, number>; // panel → number of matching tensors or counters
-  places: RankPlace[];
-  tensors: Tensor[];
-  counterNames: string[];
-  paused: boolean;
-  lastStep: number;
-  intervalMs: number; // 0: the application annotates steps
-  lastFrameMs: number; // Date.now()
-  frames: number;
-  bytes: number;
-}
-
-const freshRun = (): Omit<RunState, "connection" | "paused"> => ({
-  run: {}, control: { generate: false, why: "" }, ended: null, verdict: null, alerts: [], notices: [], drops: {}, dropped: {}, matchCount: {}, places: [], tensors: [], counterNames: [],
-  lastStep: -1, intervalMs: 0, lastFrameMs: 0, frames: 0, bytes: 0,
-});
 
 /** The model of the page: the connection, the tables that it fills, the user's choices, and the drawing loop. */
 export class Live {
@@ -95,8 +65,14 @@ export class Live {
   }
 
   start(): void {
-    watch(() => this.url.view, () => this.state.places.length < this.steps.ranks && void this.askPlaces());
-    watch(() => this.url.attention, () => this.attention.clear());
+    watch(
+      () => this.url.view,
+      () => this.state.places.length < this.steps.ranks && void this.askPlaces(),
+    );
+    watch(
+      () => this.url.attention,
+      () => this.attention.clear(),
+    );
     watch(this.url, () => {
       history.replaceState(null, "", this.page.pathname + this.page.search + writeUrl(this.url));
       this.sync();
@@ -123,12 +99,17 @@ export class Live {
     this.attention.clear();
     this.url.token = -1;
     this.sync();
-    if (!this.connection.send(requestOf(id, ask))) this.generation.fail("There is no connection to the run.");
+    if (!this.connection.send(requestOf(id, ask)))
+      this.generation.fail("There is no connection to the run.");
     this.loop.invalidate("attention");
   }
 
   /** Indices [from, to) in an axis of the steps shown. */
-  shown(axis: { count: number; last(): number; lowerBound(step: number): number }): [number, number] {
+  shown(axis: {
+    count: number;
+    last(): number;
+    lowerBound(step: number): number;
+  }): [number, number] {
     const range = this.url.steps;
     if ("last" in range) return [Math.max(0, axis.count - range.last), axis.count];
     return [axis.lowerBound(range.from), axis.lowerBound(range.to + 1)];
@@ -136,9 +117,17 @@ export class Live {
 
   private changed(connection: ConnectionState): void {
     this.state.connection = connection;
-    if (connection.phase === "connected" || connection.phase === "connecting" || !this.generation.isUnderWay()) return;
+    if (
+      connection.phase === "connected" ||
+      connection.phase === "connecting" ||
+      !this.generation.isUnderWay()
+    )
+      return;
     this.applyWaitingReplies();
-    this.generation.fail("The connection was lost, and with it the rest of the text. Generate again.", "lost");
+    this.generation.fail(
+      "The connection was lost, and with it the rest of the text. Generate again.",
+      "lost",
+    );
     this.generation.stopWatching();
   }
 
@@ -153,7 +142,12 @@ export class Live {
   /** Updates the server's subscriptions to those that the user's choices need. */
   private sync(): void {
     if (this.state.connection.phase !== "connected" || this.state.ended) return; // no more data will arrive; existing data is kept
-    const requests = captureRequestsFor(this.url, this.state.tensors, this.generation.wantsViews(), this.state.intervalMs > 0);
+    const requests = captureRequestsFor(
+      this.url,
+      this.state.tensors,
+      this.generation.wantsViews(),
+      this.state.intervalMs > 0,
+    );
     for (const panel of [...this.subscribed.keys()]) {
       if (requests.has(panel)) continue;
       this.connection.send({ type: "unsubscribe", panel });
@@ -165,9 +159,15 @@ export class Live {
       if (this.subscribed.get(panel) === text) continue;
       const isReplaced = this.subscribed.has(panel);
       this.subscribed.set(panel, text);
-      if (isReplaced || request.what === "tensor" || request.what === "statistics") this.forget(panel);
+      if (isReplaced || request.what === "tensor" || request.what === "statistics")
+        this.forget(panel);
       const since = this.since(request);
-      this.connection.send({ type: "subscribe", panel, ...request, ...(since > 0 ? { since } : {}) });
+      this.connection.send({
+        type: "subscribe",
+        panel,
+        ...request,
+        ...(since > 0 ? { since } : {}),
+      });
       const extra = extraCredits(panel, request);
       if (extra > 0) this.connection.send({ type: "credit", panel, frames: extra });
     }
@@ -206,7 +206,8 @@ export class Live {
     else this.views.add(frame);
     const { state } = this;
     if (frame.kind !== 5 && frame.step > state.lastStep) state.lastStep = frame.step;
-    if (state.dropped[frame.panel] !== frame.dropped) state.dropped = { ...state.dropped, [frame.panel]: frame.dropped };
+    if (state.dropped[frame.panel] !== frame.dropped)
+      state.dropped = { ...state.dropped, [frame.panel]: frame.dropped };
     state.lastFrameMs = Date.now();
     state.frames++;
     state.bytes += frame.bytes;
@@ -225,7 +226,8 @@ export class Live {
   private applyReply(reply: Extract<ServerMessage, { type: "reply" }>): void {
     const begin = performance.now();
     const { generation } = this;
-    if (generation.receive(reply)) this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
+    if (generation.receive(reply))
+      this.stopWatching(generation.state.phase === "finished" ? LAST_VIEW_MS : 0);
     this.loop.invalidate("attention", performance.now() - begin);
   }
 
@@ -284,7 +286,10 @@ export class Live {
       case "notice":
       case "error":
         this.generation.noticed(message, ATTENTION_PANELS);
-        state.notices = [...state.notices, { panel: message.panel ?? "", text: message.text }].slice(-20);
+        state.notices = [
+          ...state.notices,
+          { panel: message.panel ?? "", text: message.text },
+        ].slice(-20);
         return;
       case "alert":
         return this.warned(message);
@@ -306,8 +311,10 @@ export class Live {
   /** An alert that is repeated after reconnecting is stored once. */
   private warned(alert: Alert): void {
     const { alerts } = this.state;
-    const isSame = (other: Alert): boolean => other.step === alert.step && other.text === alert.text;
-    if (!alerts.some(isSame)) this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MAX_ALERTS);
+    const isSame = (other: Alert): boolean =>
+      other.step === alert.step && other.text === alert.text;
+    if (!alerts.some(isSame))
+      this.state.alerts = [{ ...alert, ranks: alert.ranks ?? [] }, ...alerts].slice(0, MAX_ALERTS);
   }
 
   /** Another run at this address: discards all data. */

@@ -38,14 +38,21 @@ export class StatisticsTable {
   value(id: number, column: string, index: number): number {
     const first = this.first.get(id);
     const position = this.columns.indexOf(column);
-    return first === undefined || position < 0 || index < 0 ? NaN : this.axis.columnData(first + position)[index];
+    return first === undefined || position < 0 || index < 0
+      ? NaN
+      : this.axis.columnData(first + position)[index];
   }
 
   /**
    * [ids.length][to - from] of one column. If a tensor has NaN or infinite elements, the cell is NaN or infinite for every column except
    * counts. `isKnown`: which cells have data.
    */
-  matrix(ids: number[], column: string, from: number, to: number): { values: Float32Array; isKnown: Uint8Array } {
+  matrix(
+    ids: number[],
+    column: string,
+    from: number,
+    to: number,
+  ): { values: Float32Array; isKnown: Uint8Array } {
     const width = to - from;
     const values = new Float32Array(ids.length * width).fill(NaN);
     const isKnown = new Uint8Array(ids.length * width);
@@ -53,7 +60,10 @@ export class StatisticsTable {
     ids.forEach((id, row) => {
       const first = this.first.get(id);
       if (first === undefined) return;
-      const of = (name: string): Numbers | undefined => (this.columns.includes(name) ? this.axis.columnData(first + this.columns.indexOf(name)) : undefined);
+      const of = (name: string): Numbers | undefined =>
+        this.columns.includes(name)
+          ? this.axis.columnData(first + this.columns.indexOf(name))
+          : undefined;
       const data = of(column);
       if (!data) return;
       const [total, nan, infinite] = [of("count"), of("nan"), of("infinite")];
@@ -62,7 +72,8 @@ export class StatisticsTable {
         const index = from + i;
         const cell = row * width + i;
         const isCounted = total && !Number.isNaN(total[index]);
-        if (isCounted ? !(total[index] > 0) : !all.some((numbers) => !Number.isNaN(numbers[index]))) continue;
+        if (isCounted ? !(total[index] > 0) : !all.some((numbers) => !Number.isNaN(numbers[index])))
+          continue;
         isKnown[cell] = 1;
         if (marks && nan && nan[index] > 0) values[cell] = NaN;
         else if (marks && infinite && infinite[index] > 0) values[cell] = Infinity;
@@ -76,7 +87,12 @@ export class StatisticsTable {
    * Stores one tensor's cells, the `t`-th in the frame. A frame is a matrix of steps and tensors; cells without data are NaN, and earlier
    * values are kept. A cell has data if it has a count, or in a frame without counts, any number.
    */
-  private fill(first: number, { columns, ids, values }: StatisticsFrame, t: number, places: number[]): void {
+  private fill(
+    first: number,
+    { columns, ids, values }: StatisticsFrame,
+    t: number,
+    places: number[],
+  ): void {
     const counts = columns.indexOf("count");
     const telling = counts >= 0 ? [values[counts]] : values;
     const targets = columns.map((name) => this.axis.columnData(first + this.columns.indexOf(name)));
@@ -88,8 +104,12 @@ export class StatisticsTable {
 
   private addTensors(ids: Uint32Array): void {
     const before = this.first.size;
-    for (const id of ids) if (!this.first.has(id)) this.first.set(id, this.columns.map(() => this.axis.addColumn(1, true))[0]);
+    for (const id of ids)
+      if (!this.first.has(id))
+        this.first.set(id, this.columns.map(() => this.axis.addColumn(1, true))[0]);
     if (this.first.size === before) return;
-    this.axis.limit(Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / (this.first.size * this.columns.length))));
+    this.axis.limit(
+      Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / (this.first.size * this.columns.length))),
+    );
   }
 }

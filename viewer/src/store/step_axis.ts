@@ -40,7 +40,9 @@ export class StepAxis {
 
   /** Adds a column filled with NaN. Read it with columnData(), because it is reallocated when it grows. */
   addColumn(width: number, isDouble: boolean): number {
-    const data = isDouble ? new Float64Array(this.steps.length * width) : new Float32Array(this.steps.length * width);
+    const data = isDouble
+      ? new Float64Array(this.steps.length * width)
+      : new Float32Array(this.steps.length * width);
     this.columns.push({ width, data: data.fill(NaN) });
     return this.columns.length - 1;
   }
@@ -67,7 +69,8 @@ export class StepAxis {
   placeAll(steps: ArrayLike<number>): void {
     const last = this.last();
     const late = new Set<number>();
-    for (let i = 0; i < steps.length; i++) if (steps[i] < last && this.find(steps[i]) < 0) late.add(steps[i]);
+    for (let i = 0; i < steps.length; i++)
+      if (steps[i] < last && this.find(steps[i]) < 0) late.add(steps[i]);
     if (late.size > 0) this.insert([...late].sort((a, b) => a - b));
     for (let i = 0; i < steps.length; i++) if (!(steps[i] <= last)) this.place(steps[i]);
   }
@@ -149,7 +152,8 @@ export class StepAxis {
   }
 
   private reserve(count: number): void {
-    if (count > this.steps.length) this.resize(Math.max(count, Math.min(this.steps.length * 2, this.most)));
+    if (count > this.steps.length)
+      this.resize(Math.max(count, Math.min(this.steps.length * 2, this.most)));
   }
 
   /** size: at least count. */

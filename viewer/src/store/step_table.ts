@@ -22,7 +22,8 @@ export class StepTable {
   private sorted = new Float32Array(0);
 
   add(frame: StepsFrame): void {
-    if (frame.ranks !== this.ranks || frame.columns.some((name) => !this.columns.has(name))) this.begin(frame);
+    if (frame.ranks !== this.ranks || frame.columns.some((name) => !this.columns.has(name)))
+      this.begin(frame);
     this.axis.placeAll(frame.steps.filter((step) => step >= 0)); // rows before the first step are ignored
     for (let i = 0; i < frame.steps.length; i++) {
       const index = this.axis.find(frame.steps[i]);
@@ -30,7 +31,10 @@ export class StepTable {
       this.axis.columnData(this.began)[index] = frame.beganMs[i];
       frame.columns.forEach((name, c) => {
         const target = this.axis.columnData(this.columns.get(name) as number);
-        target.set(frame.values[c].subarray(i * this.ranks, (i + 1) * this.ranks), index * this.ranks);
+        target.set(
+          frame.values[c].subarray(i * this.ranks, (i + 1) * this.ranks),
+          index * this.ranks,
+        );
       });
       this.summarise(index);
     }
@@ -63,7 +67,9 @@ export class StepTable {
   at(index: number, rank: number): RankTimes {
     const of = (name: string): number => {
       const column = this.columns.get(name);
-      return column === undefined || index < 0 ? NaN : this.axis.columnData(column)[index * this.ranks + rank];
+      return column === undefined || index < 0
+        ? NaN
+        : this.axis.columnData(column)[index * this.ranks + rank];
     };
     const stepMs = of("step_ms");
     const mpiMs = of("mpi_ms");
@@ -71,7 +77,11 @@ export class StepTable {
   }
 
   /** [ranks][to - from] of steps [from, to): time of computation, or in MPI, in ms. */
-  matrix(what: "compute" | "mpi", from: number, to: number): { values: Float32Array; isKnown: Uint8Array } {
+  matrix(
+    what: "compute" | "mpi",
+    from: number,
+    to: number,
+  ): { values: Float32Array; isKnown: Uint8Array } {
     const width = to - from;
     const values = new Float32Array(this.ranks * width);
     const isKnown = new Uint8Array(this.ranks * width);
@@ -111,7 +121,11 @@ export class StepTable {
       return known ? sum / known : NaN;
     };
     return Array.from({ length: ranks }, (_, rank) => {
-      const times = { stepMs: mean(rank, stepMs), mpiMs: mean(rank, mpiMs), ownMs: mean(rank, ownMs) };
+      const times = {
+        stepMs: mean(rank, stepMs),
+        mpiMs: mean(rank, mpiMs),
+        ownMs: mean(rank, ownMs),
+      };
       return { ...times, computeMs: times.stepMs - times.mpiMs };
     });
   }
@@ -127,7 +141,9 @@ export class StepTable {
     this.clear();
     this.ranks = frame.ranks;
     this.names = frame.columns;
-    this.axis.limit(Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / Math.max(1, frame.ranks * this.names.length))));
+    this.axis.limit(
+      Math.min(MAX_STEPS, Math.floor(MAX_NUMBERS / Math.max(1, frame.ranks * this.names.length))),
+    );
     for (const name of this.names) this.columns.set(name, this.axis.addColumn(frame.ranks, false));
     this.began = this.axis.addColumn(1, true);
     this.summary = [0, 1, 2].map(() => this.axis.addColumn(1, false));
@@ -146,7 +162,8 @@ export class StepTable {
     const sorted = this.sorted.subarray(0, known).sort();
     const middle = known >> 1;
     this.axis.columnData(this.summary[0])[index] = sorted[0];
-    this.axis.columnData(this.summary[1])[index] = known % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+    this.axis.columnData(this.summary[1])[index] =
+      known % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     this.axis.columnData(this.summary[2])[index] = sorted[known - 1];
   }
 }

@@ -45,7 +45,9 @@ export function unravel(flat: number, extents: number[]): number[] {
 
 /** Of elements times `scale` > 0; 1 for float32. */
 export function extremesOf(elements: Uint16Array | Float32Array, scale = 1): Extremes {
-  return elements instanceof Float32Array ? extremesOfFloats(elements) : extremesOfHalves(elements, scale);
+  return elements instanceof Float32Array
+    ? extremesOfFloats(elements)
+    : extremesOfHalves(elements, scale);
 }
 
 function extremesOfFloats(elements: Float32Array): Extremes {
@@ -89,15 +91,28 @@ function extremesOfHalves(elements: Uint16Array, scale: number): Extremes {
     if (bits < least) least = bits;
     if (lessOne < besideZero) besideZero = lessOne;
   }
-  if (nan + infinite === elements.length) return { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan, infinite };
+  if (nan + infinite === elements.length)
+    return { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan, infinite };
   const table = halfTable();
   const lowest = table[largest > 0x7fff ? largest : least];
   const highest = table[largestSigned >= 0 ? largestSigned : least];
-  return { least: lowest * scale, most: highest * scale, leastMagnitude: table[Math.min(besideZero + 1, INFINITY)] * scale, nan, infinite };
+  return {
+    least: lowest * scale,
+    most: highest * scale,
+    leastMagnitude: table[Math.min(besideZero + 1, INFINITY)] * scale,
+    nan,
+    infinite,
+  };
 }
 
 export function joined(all: Iterable<Extremes>): Extremes {
-  const sum: Extremes = { least: Infinity, most: -Infinity, leastMagnitude: Infinity, nan: 0, infinite: 0 };
+  const sum: Extremes = {
+    least: Infinity,
+    most: -Infinity,
+    leastMagnitude: Infinity,
+    nan: 0,
+    infinite: 0,
+  };
   for (const one of all) {
     sum.least = Math.min(sum.least, one.least);
     sum.most = Math.max(sum.most, one.most);
@@ -109,7 +124,8 @@ export function joined(all: Iterable<Extremes>): Extremes {
 }
 
 /** Distinguishes tensors of a panel: several of one layer may match. -1: id of a tensor without a known name. */
-export const stripKey = ({ tensor, layer }: { tensor: number; layer: number }): string => `${layer}.${tensor}`;
+export const stripKey = ({ tensor, layer }: { tensor: number; layer: number }): string =>
+  `${layer}.${tensor}`;
 
 /** The newest view of each tensor, for each panel. */
 export class TensorViews {
@@ -118,11 +134,17 @@ export class TensorViews {
   add(frame: TensorFrame): void {
     const strips = this.panels.get(frame.panel) ?? new Map<string, Strip>();
     this.panels.set(frame.panel, strips);
-    strips.set(stripKey(frame), { frame, layout: layoutOf(frame.shape), extremes: extremesOf(frame.elements, frame.scale) });
+    strips.set(stripKey(frame), {
+      frame,
+      layout: layoutOf(frame.shape),
+      extremes: extremesOf(frame.elements, frame.scale),
+    });
   }
   /** By ascending layer, then by id. */
   strips(panel: string): Strip[] {
-    return [...(this.panels.get(panel)?.values() ?? [])].sort((a, b) => a.frame.layer - b.frame.layer || a.frame.tensor - b.frame.tensor);
+    return [...(this.panels.get(panel)?.values() ?? [])].sort(
+      (a, b) => a.frame.layer - b.frame.layer || a.frame.tensor - b.frame.tensor,
+    );
   }
   strip(panel: string, key: string): Strip | undefined {
     return this.panels.get(panel)?.get(key);

@@ -81,7 +81,13 @@ export const DEFAULTS: UrlState = {
 export const MAX_LAYERS = 8;
 export const MAX_PROMPT = 2000; // characters
 /** Limits of the server, and of the number of tokens that the page shows. */
-export const BOUNDS = { tokens: [1, 4096], temperature: [0, 100], topK: [0, 1000], topP: [0, 1], seed: [-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] } as const;
+export const BOUNDS = {
+  tokens: [1, 4096],
+  temperature: [0, 100],
+  topK: [0, 1000],
+  topP: [0, 1],
+  seed: [-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+} as const;
 
 type Reader<T> = (text: string) => T | undefined;
 type Writer<T> = (value: T) => string;
@@ -91,7 +97,10 @@ const oneOf = <T extends string>(allowed: readonly T[]): Field<T> => ({
   read: (text) => allowed.find((one) => one === text),
   write: (value) => value,
 });
-const text = (most: number): Field<string> => ({ read: (given) => given.slice(0, most), write: (value) => value });
+const text = (most: number): Field<string> => ({
+  read: (given) => given.slice(0, most),
+  write: (value) => value,
+});
 const plain = text(200);
 const whole = (least: number, most: number): Field<number> => ({
   read: (text) => {
@@ -103,7 +112,9 @@ const whole = (least: number, most: number): Field<number> => ({
 const real = (least: number, most: number): Field<number> => ({
   read: (given) => {
     const value = Number(given);
-    return /^\d{1,9}(\.\d{1,9})?$/.test(given) && value >= least && value <= most ? value : undefined;
+    return /^\d{1,9}(\.\d{1,9})?$/.test(given) && value >= least && value <= most
+      ? value
+      : undefined;
   },
   write: String,
 });
@@ -116,7 +127,9 @@ const list = (most: number): Field<string[]> => ({
 });
 const span = (text: string): [number, number] | undefined => {
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(text);
-  return match && Number(match[1]) <= Number(match[2]) ? [Number(match[1]), Number(match[2])] : undefined;
+  return match && Number(match[1]) <= Number(match[2])
+    ? [Number(match[1]), Number(match[2])]
+    : undefined;
 };
 
 const FIELDS: { [K in keyof UrlState]: Field<UrlState[K]> } = {

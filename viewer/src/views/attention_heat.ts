@@ -29,9 +29,11 @@ interface Positions {
 export type AttentionHeat = HeatData & HeadMatrix & Positions;
 
 /** Position of the query of a token's row: for a generated token the query that predicted it, for a prompt token its own. */
-export const queryOf = (live: Live, entry: number): number => (live.generation.entries[entry]?.chosen ? entry - 1 : entry);
+export const queryOf = (live: Live, entry: number): number =>
+  live.generation.entries[entry]?.chosen ? entry - 1 : entry;
 /** The token of a query's row. */
-export const entryOf = (live: Live, query: number): number => (live.generation.entries[query + 1]?.chosen ? query + 1 : query);
+export const entryOf = (live: Live, query: number): number =>
+  live.generation.entries[query + 1]?.chosen ? query + 1 : query;
 
 let made: HeadMatrix | undefined;
 
@@ -59,7 +61,8 @@ function matrixOf(attention: Attention, head: number): HeadMatrix {
   return (made = { attention, head, matrix, range: rangeOf(matrix), hasMasked, nan, infinite });
 }
 
-export const headShown = (live: Live, attention: Attention): number => Math.min(live.url.head, attention.heads - 1);
+export const headShown = (live: Live, attention: Attention): number =>
+  Math.min(live.url.head, attention.heads - 1);
 
 /** Queries × keys of the selected layer and head, with the text's tokens. null: no view has arrived. */
 export function attentionHeat(live: Live): AttentionHeat | null {
@@ -79,17 +82,25 @@ export function attentionHeat(live: Live): AttentionHeat | null {
     cells: cellsOf(matrix),
     scale: scaleFor(live.url.attentionScale, range, isSymmetric(live.url.palette)),
     rowNames: Array.from({ length: matrix.rows }, (_, i) => name(firstQuery + i)),
-    columnNames: Array.from({ length: matrix.columns }, (_, i) => name(firstKey + i * attention.keysAColumn)),
+    columnNames: Array.from({ length: matrix.columns }, (_, i) =>
+      name(firstKey + i * attention.keysAColumn),
+    ),
     marked: row >= 0 && row < matrix.rows ? { row, column: -1 } : undefined,
-    describe: (query, column) => describe(live, { attention, matrix, firstQuery, firstKey }, query, column),
+    describe: (query, column) =>
+      describe(live, { attention, matrix, firstQuery, firstKey }, query, column),
   };
 }
 
-const place = (live: Live, position: number): string => `${quoted(live.generation.entries[position])} (${position})`;
+const place = (live: Live, position: number): string =>
+  `${quoted(live.generation.entries[position])} (${position})`;
 
 type Seen = Pick<AttentionHeat, "attention" | "matrix" | "firstQuery" | "firstKey">;
 
-function keysOf(live: Live, { attention: { keysAColumn, keys }, firstKey }: Seen, column: number): string {
+function keysOf(
+  live: Live,
+  { attention: { keysAColumn, keys }, firstKey }: Seen,
+  column: number,
+): string {
   const first = column * keysAColumn;
   if (keysAColumn === 1) return place(live, firstKey + first);
   return `the largest of keys ${firstKey + first}–${firstKey + Math.min(keys, first + keysAColumn) - 1}`;
@@ -111,9 +122,16 @@ export function lookedAt(live: Live, heat: AttentionHeat): string {
   if (!marked) return `${token} is not a query of the newest view.`;
   const row = Array.from({ length: matrix.columns }, (_, column) => column);
   const value = (column: number): number => matrix.values[marked.row * matrix.columns + column];
-  const isKnown = (column: number): boolean => !matrix.isKnown || matrix.isKnown[marked.row * matrix.columns + column] === 1;
-  const most = row.filter((column) => isKnown(column) && !Number.isNaN(value(column))).sort((a, b) => value(b) - value(a)).slice(0, 3);
+  const isKnown = (column: number): boolean =>
+    !matrix.isKnown || matrix.isKnown[marked.row * matrix.columns + column] === 1;
+  const most = row
+    .filter((column) => isKnown(column) && !Number.isNaN(value(column)))
+    .sort((a, b) => value(b) - value(a))
+    .slice(0, 3);
   const query = queryOf(live, entry);
-  const who = query === entry ? `Query ${token} looks` : `${token} was chosen at ${place(live, query)}, which looks`;
+  const who =
+    query === entry
+      ? `Query ${token} looks`
+      : `${token} was chosen at ${place(live, query)}, which looks`;
   return `${who} most at ${most.map((column) => `${keysOf(live, heat, column)} ${short(Number(value(column).toPrecision(3)))}`).join(", ")}`;
 }

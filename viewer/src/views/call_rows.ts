@@ -25,8 +25,20 @@ const MAX_RANKS = 64;
 const WIDE_RANGE = 1000; // beyond it, a linear scale shows only the largest value
 
 /** Called functions, by descending time. */
-export function functionRows(names: string[], { calls, timeMs, sent, received }: CallSums): FunctionRow[] {
-  const rows = names.map((name, i) => ({ name, calls: calls[i], timeMs: timeMs[i], sent: sent[i], received: received[i], ofLargest: 0 })).filter((row) => row.calls > 0);
+export function functionRows(
+  names: string[],
+  { calls, timeMs, sent, received }: CallSums,
+): FunctionRow[] {
+  const rows = names
+    .map((name, i) => ({
+      name,
+      calls: calls[i],
+      timeMs: timeMs[i],
+      sent: sent[i],
+      received: received[i],
+      ofLargest: 0,
+    }))
+    .filter((row) => row.calls > 0);
   rows.sort((a, b) => b.timeMs - a.timeMs);
   const largest = rows[0]?.timeMs || 1;
   return rows.slice(0, MAX_FUNCTIONS).map((row) => ({ ...row, ofLargest: row.timeMs / largest }));
@@ -36,24 +48,37 @@ export function functionRows(names: string[], { calls, timeMs, sent, received }:
 export function rankShares({ elapsedMs, mpiMs }: CallsFrame): RankShare[] {
   const rows: RankShare[] = [];
   for (let rank = 0; rank < elapsedMs.length; rank++) {
-    if (elapsedMs[rank] > 0) rows.push({ rank, mpiMs: mpiMs[rank], share: Math.min(1, mpiMs[rank] / elapsedMs[rank]) });
+    if (elapsedMs[rank] > 0)
+      rows.push({ rank, mpiMs: mpiMs[rank], share: Math.min(1, mpiMs[rank] / elapsedMs[rank]) });
   }
-  return rows.length <= MAX_RANKS ? rows : rows.sort((a, b) => b.share - a.share).slice(0, MAX_RANKS);
+  return rows.length <= MAX_RANKS
+    ? rows
+    : rows.sort((a, b) => b.share - a.share).slice(0, MAX_RANKS);
 }
 
 /** Bytes by sender and receiver; null: there are no messages. */
-export function messageHeat({ bytesTo, messagesTo, cells, cellRanks, elapsedMs }: CallsFrame, palette: Palette): HeatData | null {
+export function messageHeat(
+  { bytesTo, messagesTo, cells, cellRanks, elapsedMs }: CallsFrame,
+  palette: Palette,
+): HeatData | null {
   const values = Float32Array.from(bytesTo);
   const isKnown = Uint8Array.from(messagesTo, (count) => (count > 0 ? 1 : 0));
   if (!isKnown.includes(1)) return null;
-  const nameOf = (cell: number): string => (cellRanks === 1 ? String(cell) : `${cell * cellRanks}–${Math.min(elapsedMs.length, (cell + 1) * cellRanks) - 1}`);
+  const nameOf = (cell: number): string =>
+    cellRanks === 1
+      ? String(cell)
+      : `${cell * cellRanks}–${Math.min(elapsedMs.length, (cell + 1) * cellRanks) - 1}`;
   const names = Array.from({ length: cells }, (_, cell) => nameOf(cell));
   const range = rangeOf({ rows: cells, columns: cells, values, isKnown });
   const isWide = range.most > WIDE_RANGE * range.leastMagnitude;
   const who = cellRanks === 1 ? "rank" : "ranks";
   return {
     cells: cellsOf({ rows: cells, columns: cells, values, isKnown }),
-    scale: scaleFor(isWide ? "log" : "linear", { ...range, least: isWide ? range.least : 0 }, isSymmetric(palette)),
+    scale: scaleFor(
+      isWide ? "log" : "linear",
+      { ...range, least: isWide ? range.least : 0 },
+      isSymmetric(palette),
+    ),
     rowNames: names,
     columnNames: names,
     describe: (row, column) => {

@@ -11,7 +11,8 @@ export const TITLES: Record<What, string> = { compute: "Compute", mpi: "Time in 
 export type RankHeat = HeatData & { isClipped: boolean };
 
 /** The name of a row of the step table: an interval if the application annotates no steps. */
-export const rowName = (live: Live): "step" | "interval" => (live.state.intervalMs ? "interval" : "step");
+export const rowName = (live: Live): "step" | "interval" =>
+  live.state.intervalMs ? "interval" : "step";
 
 /** Ranks × steps shown. */
 export function rankHeat(live: Live, what: What): RankHeat | null {

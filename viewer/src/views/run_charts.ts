@@ -39,7 +39,12 @@ export function stepTimes(live: Live): LineData | null {
     ],
     band: true,
     span: spanOf(live),
-    data: [[...steps.axis.steps.subarray(from, to)], cut(steps.least()), cut(steps.median()), cut(steps.most())],
+    data: [
+      [...steps.axis.steps.subarray(from, to)],
+      cut(steps.least()),
+      cut(steps.median()),
+      cut(steps.most()),
+    ],
   };
 }
 
@@ -57,7 +62,8 @@ export function throughput(live: Live): LineData | null {
   };
 }
 
-const nameOf = ({ counter }: Series, isOne: boolean): string => (isOne || counter.rank < 0 ? counter.name : `${counter.name} (rank ${counter.rank})`);
+const nameOf = ({ counter }: Series, isOne: boolean): string =>
+  isOne || counter.rank < 0 ? counter.name : `${counter.name} (rank ${counter.rank})`;
 
 /** The mean of each value and the previous `count` − 1 ones, without unknown and non-finite values. */
 export function smoothed(values: Gappy, count: number): Gappy {
@@ -73,7 +79,8 @@ export function smoothed(values: Gappy, count: number): Gappy {
 }
 
 /** Positive values only, for a logarithmic axis. */
-const positive = (values: Gappy): Gappy => values.map((value) => (value !== null && value > 0 ? value : null));
+const positive = (values: Gappy): Gappy =>
+  values.map((value) => (value !== null && value > 0 ? value : null));
 
 /** Counters that match a pattern: a line each, at most MAX_LINES. A single counter also has its raw values behind the smoothed line. */
 export function counters(live: Live, pattern: string): LineData | null {
@@ -88,14 +95,17 @@ export function counters(live: Live, pattern: string): LineData | null {
     const [from, to] = spans[i];
     const values = one.axis.columnData(one.value);
     const column = new Array<number | null>(x.length).fill(null);
-    for (let k = 0, at = from; k < x.length && at < to; k++) if (one.axis.steps[at] === x[k]) column[k] = values[at++];
+    for (let k = 0, at = from; k < x.length && at < to; k++)
+      if (one.axis.steps[at] === x[k]) column[k] = values[at++];
     return column;
   });
   const isOne = new Set(series.map(({ counter }) => counter.name)).size === series.length;
   const isLog = live.url.counterScale === "log";
   const isSmooth = live.url.smooth > 1;
   const lines = series.map((one, i) => ({
-    label: isSmooth ? `${nameOf(one, isOne)} (mean of ${live.url.smooth})` : nameOf(one, isOne), colour: LINE_COLOURS[i % LINE_COLOURS.length], width: series.length > 1 ? 1.5 : 2,
+    label: isSmooth ? `${nameOf(one, isOne)} (mean of ${live.url.smooth})` : nameOf(one, isOne),
+    colour: LINE_COLOURS[i % LINE_COLOURS.length],
+    width: series.length > 1 ? 1.5 : 2,
   }));
   let drawn = isSmooth ? columns.map((column) => smoothed(column, live.url.smooth)) : columns;
   if (isSmooth && series.length === 1) {

@@ -33,7 +33,8 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
   const layers = ids.map((id) => live.tensors.get(id)?.layer ?? -1);
   const isByLayer = new Set(layers).size === layers.length && layers.every((layer) => layer >= 0);
   const nameOf = (row: number): string => live.tensors.get(ids[row])?.name ?? `tensor ${ids[row]}`;
-  const sum = (name: string): number => ids.reduce((total, id) => total + (live.statistics.value(id, name, to - 1) || 0), 0);
+  const sum = (name: string): number =>
+    ids.reduce((total, id) => total + (live.statistics.value(id, name, to - 1) || 0), 0);
   const step = axis.lowerBound(live.url.step);
   return {
     cells: cellsOf(matrix),
@@ -41,7 +42,10 @@ export function statisticsHeat(live: Live): StatisticsHeat | null {
     scale: scaleFor(live.url.scale, rangeOf(matrix), isSymmetric(live.url.palette)),
     rowNames: ids.map((_, row) => (isByLayer ? String(layers[row]) : nameOf(row))),
     steps,
-    marked: live.url.step >= 0 && step >= from && step < to && axis.steps[step] === live.url.step ? { row: -1, column: step - from } : undefined,
+    marked:
+      live.url.step >= 0 && step >= from && step < to && axis.steps[step] === live.url.step
+        ? { row: -1, column: step - from }
+        : undefined,
     nan: sum("nan"),
     infinite: sum("infinite"),
     describe: (row, index) => describe(live, ids[row], nameOf(row), layers[row], steps[index]),
@@ -54,8 +58,12 @@ function describe(live: Live, id: number, name: string, layer: number, step: num
   const of = (column: string): number => statistics.value(id, column, index);
   const where = `${name}${layer >= 0 ? `, layer ${layer}` : ""}, step ${step}`;
   if (!(of("count") > 0)) return `${where}: not captured`;
-  const numbers = ["min", "max", "mean", "norm"].filter((column) => statistics.columns.includes(column));
-  const others = statistics.columns.filter((column) => !numbers.includes(column) && !["count", "nan", "infinite"].includes(column));
+  const numbers = ["min", "max", "mean", "norm"].filter((column) =>
+    statistics.columns.includes(column),
+  );
+  const others = statistics.columns.filter(
+    (column) => !numbers.includes(column) && !["count", "nan", "infinite"].includes(column),
+  );
   const text = [...numbers, ...others].map((column) => `${column} ${short(of(column))}`).join(", ");
   return `${where}: ${text}; NaN ${counted(of("nan"))}, infinite ${counted(of("infinite"))} of ${counted(of("count"))}`;
 }

@@ -10,15 +10,30 @@ import { loopOf } from "../browser/chromium.js";
 import { startMock } from "../mock_server/server.js";
 import { scriptOfFrames, spread, traced } from "./trace.js";
 
-const PAGE = process.env.MEGASCOPE_VIEWER_PAGE ?? fileURLToPath(new URL("../../dist/index.html", import.meta.url));
+const PAGE =
+  process.env.MEGASCOPE_VIEWER_PAGE ??
+  fileURLToPath(new URL("../../dist/index.html", import.meta.url));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SECONDS = 10;
 const CASES = [
   { name: "run, 4 ranks", hash: "#view=run", model: {} },
   { name: "ranks, 64 ranks, 900 steps", hash: "#view=ranks&steps=last900", model: { ranks: 64 } },
-  { name: "tensors, 4 × 4 layers of 256 × 96", hash: "#view=tensors", model: { length: 256, hidden: 192 } },
-  { name: "generate, behind 600 tokens, 256 × 256", hash: "#view=generate&tokens=2000", model: { control: { generate: true }, window: 256 }, tokens: 600 },
-  { name: "tensors, 4 × 1 layer of 4096 × 96", hash: "#view=tensors&layers=0-0", model: { length: 4096, hidden: 192 } },
+  {
+    name: "tensors, 4 × 4 layers of 256 × 96",
+    hash: "#view=tensors",
+    model: { length: 256, hidden: 192 },
+  },
+  {
+    name: "generate, behind 600 tokens, 256 × 256",
+    hash: "#view=generate&tokens=2000",
+    model: { control: { generate: true }, window: 256 },
+    tokens: 600,
+  },
+  {
+    name: "tensors, 4 × 1 layer of 4096 × 96",
+    hash: "#view=tensors&layers=0-0",
+    model: { length: 4096, hidden: 192 },
+  },
 ];
 
 /** Begins a text and makes so many of its tokens. */
@@ -40,19 +55,34 @@ async function measure(browser, { name, hash, model, tokens = 0 }) {
   await page.goto(mock.url + hash);
   await page.waitForSelector("[data-connection=connected]");
   await page.waitForTimeout(1500);
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN);
+  const paint = await page.evaluate(
+    () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? NaN,
+  );
   if (tokens) await generate(page, mock, tokens);
   mock.run(10);
   await page.waitForTimeout(2000);
   await (await loopOf(page)).evaluate((loop) => loop.forgetCost());
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" }); // the CPU time of the page's thread, without other processes
-  const now = async () => Object.fromEntries((await session.send("Performance.getMetrics")).metrics.map(({ name: key, value }) => [key, value]));
+  const now = async () =>
+    Object.fromEntries(
+      (await session.send("Performance.getMetrics")).metrics.map(({ name: key, value }) => [
+        key,
+        value,
+      ]),
+    );
   const [before, stepsBefore] = [await now(), Number(await page.innerText("[data-last-step]"))];
-  const frames = scriptOfFrames(await traced(browser, page, () => page.waitForTimeout(SECONDS * 1000)));
+  const frames = scriptOfFrames(
+    await traced(browser, page, () => page.waitForTimeout(SECONDS * 1000)),
+  );
   const [after, stepsAfter] = [await now(), Number(await page.innerText("[data-last-step]"))];
   const steps = stepsAfter - stepsBefore;
-  const own = await page.locator(".page").evaluate(({ dataset }) => `${Number(dataset.scriptMedian).toFixed(1)} / ${Number(dataset.scriptP99).toFixed(1)}`);
+  const own = await page
+    .locator(".page")
+    .evaluate(
+      ({ dataset }) =>
+        `${Number(dataset.scriptMedian).toFixed(1)} / ${Number(dataset.scriptP99).toFixed(1)}`,
+    );
   await page.close();
   await mock.close();
   const a_step = (key) => ((after[key] - before[key]) * 1000) / steps;
@@ -63,9 +93,9 @@ async function measure(browser, { name, hash, model, tokens = 0 }) {
     "frames/s": Number((frames.length / SECONDS).toFixed(1)),
     "script a frame, ms: own": own,
     "trace's clock": spread(frames.map(({ clock }) => clock)),
-    "CPU": spread(frames.map(({ cpu }) => cpu)),
+    CPU: spread(frames.map(({ cpu }) => cpu)),
     "CPU a step, ms: script": Number(a_step("ScriptDuration").toFixed(1)),
-    "thread": Number(a_step("TaskDuration").toFixed(1)),
+    thread: Number(a_step("TaskDuration").toFixed(1)),
   };
 }
 

@@ -3,7 +3,14 @@
 const CATEGORIES = ["-*", "devtools.timeline", "v8"];
 const FRAME = "FireAnimationFrame";
 /** What runs script; they lie in each other. */
-const SCRIPT = new Set([FRAME, "FunctionCall", "v8.callFunction", "EvaluateScript", "RunMicrotasks", "TimerFire"]);
+const SCRIPT = new Set([
+  FRAME,
+  "FunctionCall",
+  "v8.callFunction",
+  "EvaluateScript",
+  "RunMicrotasks",
+  "TimerFire",
+]);
 
 /** Does what is to be traced. Returns the trace's events. */
 export async function traced(browser, page, action) {
@@ -16,9 +23,12 @@ export async function traced(browser, page, action) {
 function pageEvents(events) {
   const mains = new Map();
   for (const { ph, name, args, pid, tid } of events) {
-    if (ph === "M" && name === "thread_name" && args.name === "CrRendererMain") mains.set(`${pid} ${tid}`, []);
+    if (ph === "M" && name === "thread_name" && args.name === "CrRendererMain")
+      mains.set(`${pid} ${tid}`, []);
   }
-  for (const event of events) if (event.ph === "X" && SCRIPT.has(event.name)) mains.get(`${event.pid} ${event.tid}`)?.push(event);
+  for (const event of events)
+    if (event.ph === "X" && SCRIPT.has(event.name))
+      mains.get(`${event.pid} ${event.tid}`)?.push(event);
   const frames = (list) => list.filter(({ name }) => name === FRAME).length;
   return [...mains.values()].sort((a, b) => frames(b) - frames(a))[0] ?? [];
 }
@@ -46,6 +56,7 @@ export function scriptOfFrames(events) {
 /** "1.2 / 3.4": half and 99 of 100 are no larger. */
 export function spread(values) {
   const sorted = [...values].sort((a, b) => a - b);
-  const at = (share) => (sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN);
+  const at = (share) =>
+    sorted.length ? sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] : NaN;
   return `${at(0.5).toFixed(1)} / ${at(0.99).toFixed(1)}`;
 }

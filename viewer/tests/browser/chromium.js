@@ -11,14 +11,19 @@ export async function launch() {
 
 /** A page that is still empty, and problems: what its console and it complain of from now on, and requests to others than `origin`. */
 export async function watchedPage(browser, origin, options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light", ...options });
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 720 },
+    colorScheme: "light",
+    ...options,
+  });
   const problems = [];
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(message.text());
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) problems.push(`asked for ${request.url()}`);
+    if (!request.url().startsWith(origin) && !request.url().startsWith("data:"))
+      problems.push(`asked for ${request.url()}`);
   });
   return { page, problems };
 }
@@ -35,12 +40,16 @@ export async function cursorTo(page, heat, row, columnsBack) {
 export const loopOf = (page) =>
   page.evaluateHandle(() => {
     const { provides } = document.querySelector("#app").__vue_app__._context;
-    return Object.getOwnPropertySymbols(provides).map((key) => provides[key].loop).find(Boolean);
+    return Object.getOwnPropertySymbols(provides)
+      .map((key) => provides[key].loop)
+      .find(Boolean);
   });
 
 /** After what has come is drawn: a little later, and as many refreshes as that takes. */
 export async function drawn(page) {
-  await (await loopOf(page)).evaluate(async (loop) => {
+  await (
+    await loopOf(page)
+  ).evaluate(async (loop) => {
     const refresh = () => new Promise((resolve) => requestAnimationFrame(resolve));
     await new Promise((resolve) => setTimeout(resolve, 60));
     for (let quiet = 0; quiet < 2; quiet = loop.isBehind() ? 0 : quiet + 1) await refresh();

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import * as data from "../mock_server/data.js";
@@ -28,7 +27,11 @@ describe.skipIf(missing)("the page", () => {
     await page.click("text=Now");
     await page.waitForSelector("[data-connection=connected]");
     await reached(page, 59);
-    expect(sent("subscribe").filter(({ panel }) => panel === "steps").map(({ since }) => since)).toEqual([undefined, 50]);
+    expect(
+      sent("subscribe")
+        .filter(({ panel }) => panel === "steps")
+        .map(({ since }) => since),
+    ).toEqual([undefined, 50]);
     expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("60");
     await page.close();
   });
@@ -48,7 +51,9 @@ describe.skipIf(missing)("the page", () => {
     await page.evaluate(() => history.replaceState(null, "", "/?token=wrong"));
     mock.cut();
     await page.waitForSelector("[data-connection=refused]");
-    expect(await page.innerText("[data-connection]")).toBe("Refused: The token is wrong or missing.");
+    expect(await page.innerText("[data-connection]")).toBe(
+      "Refused: The token is wrong or missing.",
+    );
     await page.close();
   });
 
@@ -60,12 +65,18 @@ describe.skipIf(missing)("the page", () => {
     for (let tries = 0; tries < 5; tries++) {
       await page.waitForSelector("[data-connection=waiting]");
       await page.click("text=Now");
-      await page.waitForFunction(() => document.querySelector("[data-connection]")?.getAttribute("data-connection") !== "connecting");
+      await page.waitForFunction(
+        () =>
+          document.querySelector("[data-connection]")?.getAttribute("data-connection") !==
+          "connecting",
+      );
     }
     await page.waitForSelector("[data-connection=lost]", { timeout: 20000 });
     expect(await page.innerText("[data-connection]")).toBe("Job lost");
     expect(await page.innerText("[data-end=lost]")).toContain("The job is lost");
-    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope recover /scratch/me/megascope-17");
+    expect(await page.innerText("[data-end] [data-command]")).toBe(
+      "megascope recover /scratch/me/megascope-17",
+    );
     expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("50");
     const asked = sent("subscribe").length;
     await page.waitForTimeout(1500);
@@ -82,7 +93,9 @@ describe.skipIf(missing)("the page", () => {
     await page.waitForSelector("[data-hosts]");
     expect(await page.innerText("[data-elapsed]")).toMatch(/^3 min 1\d s$/);
     expect(await page.innerText("[data-hosts]")).toBe("node1");
-    expect(await page.getAttribute("[data-directory]", "title")).toBe("Run directory: /scratch/me/megascope-17");
+    expect(await page.getAttribute("[data-directory]", "title")).toBe(
+      "Run directory: /scratch/me/megascope-17",
+    );
     await page.close();
   });
 
@@ -90,7 +103,12 @@ describe.skipIf(missing)("the page", () => {
     const { page } = await open(browser, mock);
     await reached(page, 49);
     expect(await page.locator("[data-alerts]").count()).toBe(0);
-    mock.broadcast({ type: "alert", step: 40, ranks: [0], text: "loss diverges: 5 consecutive values above 8.25" });
+    mock.broadcast({
+      type: "alert",
+      step: 40,
+      ranks: [0],
+      text: "loss diverges: 5 consecutive values above 8.25",
+    });
     await page.waitForSelector("text=loss diverges");
     expect(await page.innerText("[data-alerts]")).toBe("1");
     await page.close();
@@ -122,10 +140,16 @@ describe.skipIf(missing)("the page", () => {
       const cut = await page.evaluate((name) => {
         const panel = document.querySelector(`[data-chart="${name}"]`)!;
         const box = panel.getBoundingClientRect();
-        return [...panel.querySelectorAll("[data-legend] > span, .head > *")].filter((element) => {
-          const own = element.getBoundingClientRect();
-          return own.right > box.right || own.bottom > box.bottom || (element as HTMLElement).scrollWidth > element.clientWidth + 1;
-        }).map((element) => element.textContent);
+        return [...panel.querySelectorAll("[data-legend] > span, .head > *")]
+          .filter((element) => {
+            const own = element.getBoundingClientRect();
+            return (
+              own.right > box.right ||
+              own.bottom > box.bottom ||
+              (element as HTMLElement).scrollWidth > element.clientWidth + 1
+            );
+          })
+          .map((element) => element.textContent);
       }, chart);
       expect(cut, chart).toEqual([]);
     }
@@ -139,15 +163,27 @@ describe.skipIf(missing)("the page", () => {
     const { page, problems } = await open(browser, plain);
     await page.waitForSelector("[data-function=MPI_Allreduce]");
     await drawn(page);
-    const rows = await page.locator("[data-table=functions] tbody tr").evaluateAll((all) => all.map((row) => (row as HTMLElement).dataset));
+    const rows = await page
+      .locator("[data-table=functions] tbody tr")
+      .evaluateAll((all) => all.map((row) => (row as HTMLElement).dataset));
     expect(rows.map(({ function: name, calls, sent: bytes }) => [name, calls, bytes])).toEqual([
-      ["MPI_Allreduce", "80", "640"], ["MPI_Sendrecv", "160", "163840"], ["MPI_Barrier", "4", "0"],
+      ["MPI_Allreduce", "80", "640"],
+      ["MPI_Sendrecv", "160", "163840"],
+      ["MPI_Barrier", "4", "0"],
     ]);
-    expect(await page.locator("[data-table=newest] tbody tr").first().innerText()).toContain("480 ms");
-    expect(await page.locator("[data-table=ranks] tr").evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset.share)))).toEqual([0.2, 0.3, 0.4, 0.5]);
+    expect(await page.locator("[data-table=newest] tbody tr").first().innerText()).toContain(
+      "480 ms",
+    );
+    expect(
+      await page
+        .locator("[data-table=ranks] tr")
+        .evaluateAll((all) => all.map((row) => Number((row as HTMLElement).dataset.share))),
+    ).toEqual([0.2, 0.3, 0.4, 0.5]);
     await page.focus("[data-heat=messages] canvas");
     for (const key of ["End", "ArrowLeft", "ArrowLeft"]) await page.keyboard.press(key);
-    expect(await page.innerText("[data-readout=messages]")).toBe("rank 0 to rank 1: 40 KiB in 40 messages");
+    expect(await page.innerText("[data-readout=messages]")).toBe(
+      "rank 0 to rank 1: 40 KiB in 40 messages",
+    );
     expect(await page.innerText("main")).not.toMatch(/step/i);
     expect(problems).toEqual([]);
     await page.close();
@@ -160,8 +196,12 @@ describe.skipIf(missing)("the page", () => {
     mock.end();
     await page.waitForSelector("[data-connection=ended]");
     expect(await page.innerText("[data-connection]")).toBe("Run finished, 50 steps");
-    expect(await page.innerText("[data-end] [data-report]")).toBe("/scratch/me/megascope-17/report.txt");
-    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope analyze /scratch/me/megascope-17");
+    expect(await page.innerText("[data-end] [data-report]")).toBe(
+      "/scratch/me/megascope-17/report.txt",
+    );
+    expect(await page.innerText("[data-end] [data-command]")).toBe(
+      "megascope analyze /scratch/me/megascope-17",
+    );
     expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("50");
     expect(problems).toEqual([]);
     await page.close();
@@ -177,14 +217,19 @@ describe.skipIf(missing)("the page", () => {
     await page.click("text=Ranks");
     await page.waitForTimeout(300);
     expect(mock.received.length).toBe(asked);
-    const verdict = 'Rank 3 delays the others: <img src="x" onerror="document.title=1"> <b>40 %</b>';
+    const verdict =
+      'Rank 3 delays the others: <img src="x" onerror="document.title=1"> <b>40 %</b>';
     mock.conclude(verdict);
     await page.waitForSelector("[data-connection=ended]");
     expect(await page.innerText("[data-end] [data-verdict]")).toBe(verdict);
     expect(await page.locator("[data-verdict] *").count()).toBe(0);
     expect(await page.locator("[data-awaited]").count()).toBe(0);
-    expect(await page.innerText("[data-end] [data-report]")).toBe("/scratch/me/megascope-17/report.txt");
-    expect(await page.innerText("[data-end] [data-command]")).toBe("megascope analyze /scratch/me/megascope-17");
+    expect(await page.innerText("[data-end] [data-report]")).toBe(
+      "/scratch/me/megascope-17/report.txt",
+    );
+    expect(await page.innerText("[data-end] [data-command]")).toBe(
+      "megascope analyze /scratch/me/megascope-17",
+    );
     expect(problems).toEqual([]);
     await page.close();
   });
@@ -196,7 +241,9 @@ describe.skipIf(missing)("the page", () => {
     mock.conclude("");
     await page.waitForSelector("[data-connection=ended]");
     expect(await page.locator("[data-verdict]").count()).toBe(0);
-    expect(await page.innerText("[data-end]")).toContain("Verdict: megascope analyze /scratch/me/megascope-17");
+    expect(await page.innerText("[data-end]")).toContain(
+      "Verdict: megascope analyze /scratch/me/megascope-17",
+    );
     await page.close();
   });
 
@@ -206,7 +253,10 @@ describe.skipIf(missing)("the page", () => {
     await page.waitForTimeout(300);
     await page.click("[data-pause]");
     const before = sent("credit").length;
-    const picture = () => page.evaluate(() => document.querySelector<HTMLCanvasElement>('[data-heat="strip-3-1"] canvas')!.toDataURL());
+    const picture = () =>
+      page.evaluate(() =>
+        document.querySelector<HTMLCanvasElement>('[data-heat="strip-3-1"] canvas')!.toDataURL(),
+      );
     const shown = await picture();
     for (let i = 0; i < 12; i++) {
       mock.step();
@@ -248,119 +298,11 @@ describe.skipIf(missing)("the page", () => {
     await page.keyboard.press("1");
     await page.waitForSelector("[data-chart=step-time]");
     await drawn(page);
-    expect(sent("unsubscribe").map(({ panel }) => panel).sort()).toEqual(["statistics", "strip-0", "strip-1", "strip-2", "strip-3"]);
-    await page.close();
-  });
-
-  it("is used by keys alone", async () => {
-    const { page, problems } = await open(browser, mock);
-    await reached(page, 49);
-    await page.keyboard.press("?");
-    expect(await page.locator("dialog").isVisible()).toBe(true);
-    await page.keyboard.press("Escape");
-    expect(await page.locator("dialog").isVisible()).toBe(false);
-    // The browser may leave the focus in the sheet for a moment after it was closed.
-    await page.locator("dialog button").evaluate((button) => button.dispatchEvent(new KeyboardEvent("keydown", { key: "3", bubbles: true })));
-    await page.waitForSelector("[data-view=tensors][aria-selected=true]");
-    for (const [key, view] of [["2", "ranks"], ["3", "tensors"], ["4", "generate"], ["1", "run"]]) {
-      await page.keyboard.press(key);
-      await page.waitForSelector(`[data-view=${view}][aria-selected=true]`);
-    }
-    await page.keyboard.press("]");
-    await page.keyboard.press("[");
-    await drawn(page);
-    expect(page.url()).toContain("step=48");
-    await page.keyboard.press("Escape");
-    await drawn(page);
-    expect(page.url()).not.toContain("step=");
-    // Every control is reached by Tab, and each has a name.
-    const names = new Set<string>();
-    for (let i = 0; i < 20; i++) {
-      await page.keyboard.press("Tab");
-      names.add(await page.evaluate(() => {
-        const element = document.activeElement as HTMLElement;
-        return element.getAttribute("aria-label") ?? element.innerText;
-      }));
-    }
-    for (const name of ["Run", "Ranks", "Pause", "Steps shown", "Newest", "Keys"]) expect(names).toContain(name);
-    expect(names).not.toContain("");
-    await page.focus(".navigator canvas");
-    await page.keyboard.press("+");
-    await drawn(page);
-    expect(page.url()).toMatch(/steps=12-37/);
-    await page.keyboard.press("End");
-    await drawn(page);
-    expect(page.url()).not.toContain("steps=");
-    expect(problems).toEqual([]);
-    await page.close();
-  });
-
-  it("puts what was chosen into the address and takes it from there; the token stays and is not shown", async () => {
-    const { page } = await open(browser, mock);
-    await reached(page, 49);
-    await page.keyboard.press("3");
-    await page.waitForSelector("[data-strip] [data-layer]");
-    await page.selectOption("[data-method]", "absmax");
-    await page.selectOption("[data-column]", "max");
-    await page.keyboard.press("Escape");
-    await page.locator("[data-heat=statistics] canvas").hover({ position: { x: 300, y: 40 } });
-    await page.mouse.down();
-    await page.mouse.move(900, 240, { steps: 4 });
-    await page.mouse.up();
-    await page.waitForFunction(() => location.hash.includes("steps="));
-    const address = page.url();
-    expect(address).toContain("?token=secret#view=tensors");
-    const again = await browser.newPage();
-    await again.goto(address);
-    await again.waitForSelector("[data-strip] [data-layer]");
-    expect(await again.inputValue("[data-method]")).toBe("absmax");
-    expect(await again.inputValue("[data-column]")).toBe("max");
-    const range = await page.getAttribute(".navigator", "data-from");
-    expect(Number(range)).toBeGreaterThan(5);
-    expect(await again.getAttribute(".navigator", "data-from")).toBe(range);
-    expect(sent("subscribe").filter(({ panel }) => panel === "strip-0").at(-1)!.view).toEqual({ type: "tile", tiles: 96, method: "absmax", keep: 2 });
-    expect(await again.evaluate(() => document.documentElement.innerHTML.includes("secret"))).toBe(false);
-    await again.close();
-    await page.close();
-  });
-
-  it("shows what the server could not do", async () => {
-    const { page, problems } = await open(browser, mock);
-    mock.broadcast({ type: "notice", text: "Rank 3 has no space." });
-    mock.broadcast({ type: "drops", reason: "full buffer", count: 1234 });
-    mock.broadcast({ type: "a later one" });
-    await page.waitForSelector("text=Rank 3 has no space.");
-    expect(await page.innerText("[data-facts]")).toContain("Lost: full buffer");
-    expect(problems).toEqual([]);
-    await page.close();
-  });
-
-  it("saves what a panel shows as a table", async () => {
-    const { page, problems } = await open(browser, mock, "#view=ranks&steps=10-12");
-    await page.waitForSelector("[data-heat=compute][data-columns='3']");
-    const [file] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as a table']")]);
-    expect(file.suggestedFilename()).toBe("megascope-compute.csv");
-    const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
-    expect(lines.map((line) => line.split(",").length)).toEqual([4, 4, 4, 4, 4]);
-    expect(lines[0]).toBe(",10,11,12");
-    const [stepMs, mpiMs] = data.times(11, 2);
-    expect(lines[3].split(",")[0]).toBe("2");
-    expect(Number(lines[3].split(",")[2])).toBeCloseTo(stepMs - mpiMs, 4);
-    const [picture] = await Promise.all([page.waitForEvent("download"), page.click("[aria-label='Save Compute as an image']")]);
-    expect(readFileSync(await picture.path()).subarray(1, 4).toString()).toBe("PNG");
-    expect(problems).toEqual([]);
-    await page.close();
-  });
-
-  it("is dark or light as the system is, or as chosen", async () => {
-    const { page } = await open(browser, mock, "", "dark");
-    const back = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-    expect(await back()).toBe("rgb(18, 22, 28)");
-    await page.keyboard.press("t");
-    await page.keyboard.press("t");
-    await drawn(page);
-    expect(await back()).toBe("rgb(245, 246, 248)");
-    expect(page.url()).toContain("theme=light");
+    expect(
+      sent("unsubscribe")
+        .map(({ panel }) => panel)
+        .sort(),
+    ).toEqual(["statistics", "strip-0", "strip-1", "strip-2", "strip-3"]);
     await page.close();
   });
 });

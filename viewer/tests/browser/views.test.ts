@@ -20,14 +20,24 @@ describe.skipIf(missing)("the page shows what the server said", () => {
   it("of the run: times, rate, counters", async () => {
     const { page, problems } = await open(browser, mock);
     await reached(page, 119);
-    const told = (chart: string) => page.locator(`[data-chart="${chart}"] .chart-legend`).innerText();
-    const times = Array.from({ length: 4 }, (_, rank) => Math.fround(data.times(119, rank)[0])).sort((a, b) => a - b);
-    const expected = ["step 119", `least ${short(times[0])}`, `median ${short((times[1] + times[2]) / 2)}`, `most ${short(times[3])}`];
+    const told = (chart: string) =>
+      page.locator(`[data-chart="${chart}"] .chart-legend`).innerText();
+    const times = Array.from({ length: 4 }, (_, rank) =>
+      Math.fround(data.times(119, rank)[0]),
+    ).sort((a, b) => a - b);
+    const expected = [
+      "step 119",
+      `least ${short(times[0])}`,
+      `median ${short((times[1] + times[2]) / 2)}`,
+      `most ${short(times[3])}`,
+    ];
     expect((await told("step-time")).split("\n")).toEqual(expected);
     const rate = 10000 / (data.beganMs(119) - data.beganMs(109));
     expect(await told("throughput")).toBe(`step 119\nsteps/s ${short(rate)}`);
     expect(await told("counter-0")).toBe(`step 119\nloss ${short(data.loss(119))}`);
-    expect(await told("counter-1")).toBe(`step 119\ngradient_norm ${short(data.gradientNorm(119))}`);
+    expect(await told("counter-1")).toBe(
+      `step 119\ngradient_norm ${short(data.gradientNorm(119))}`,
+    );
     expect(await page.getAttribute('[data-chart="step-time"]', "data-points")).toBe("120");
     mock.step();
     await reached(page, 120);
@@ -40,9 +50,18 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     const { page } = await open(browser, mock);
     await page.fill('[data-chart="counter-0"] input', "tokens*");
     await page.keyboard.press("Enter");
-    await page.waitForFunction(() => document.querySelector('[data-chart="counter-0"] .chart-legend')?.textContent?.includes("rank 3"));
-    const lines = (await page.locator('[data-chart="counter-0"] .chart-legend').innerText()).split("\n");
-    expect(lines).toEqual(["step 119", ...[0, 1, 2, 3].map((rank) => `tokens_per_s (rank ${rank}) ${short(1000 + 10 * rank + 119)}`)]);
+    await page.waitForFunction(() =>
+      document
+        .querySelector('[data-chart="counter-0"] .chart-legend')
+        ?.textContent?.includes("rank 3"),
+    );
+    const lines = (await page.locator('[data-chart="counter-0"] .chart-legend').innerText()).split(
+      "\n",
+    );
+    expect(lines).toEqual([
+      "step 119",
+      ...[0, 1, 2, 3].map((rank) => `tokens_per_s (rank ${rank}) ${short(1000 + 10 * rank + 119)}`),
+    ]);
     await page.fill('[data-chart="counter-0"] input', "nothing");
     await page.keyboard.press("Enter");
     await page.waitForSelector("text=There are: gradient_norm, loss, tokens_per_s");
@@ -55,18 +74,27 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     expect(await page.getAttribute("[data-heat=compute]", "data-columns")).toBe("119");
     await cursorTo(page, "compute", 2, 119 - 55);
     const [stepMs, mpiMs, ownMs] = data.times(55, 2).map(Math.fround);
-    expect(await page.innerText("[data-readout]")).toBe(`rank 2, step 55: compute ${duration(stepMs - mpiMs)}, in MPI ${duration(mpiMs)}`);
+    expect(await page.innerText("[data-readout]")).toBe(
+      `rank 2, step 55: compute ${duration(stepMs - mpiMs)}, in MPI ${duration(mpiMs)}`,
+    );
     await page.keyboard.press("Enter");
     const value = (name: string) => page.innerText(`[data-chosen] [data-value="${name}"]`);
     await page.waitForSelector("[data-chosen] >> text=Rank 2, step 55");
-    expect([await value("step_ms"), await value("mpi_ms"), await value("own_ms")]).toEqual([stepMs, mpiMs, ownMs].map(duration));
+    expect([await value("step_ms"), await value("mpi_ms"), await value("own_ms")]).toEqual(
+      [stepMs, mpiMs, ownMs].map(duration),
+    );
     expect(await page.innerText("[data-chosen]")).toContain("node1, 4002");
-    expect(await page.locator("[data-rank]").first().getAttribute("data-rank")).toBe(String(data.SLOW_RANK));
-    const light = ([red, green, blue]: number[]): number => red * 0.2126 + green * 0.7152 + blue * 0.0722;
+    expect(await page.locator("[data-rank]").first().getAttribute("data-rank")).toBe(
+      String(data.SLOW_RANK),
+    );
+    const light = ([red, green, blue]: number[]): number =>
+      red * 0.2126 + green * 0.7152 + blue * 0.0722;
     const slow = await colourOf(page, "compute", data.SLOW_RANK, 60);
     const usual = await colourOf(page, "compute", data.SLOW_RANK, 20);
     expect(light(slow)).toBeGreaterThan(light(usual) + 60);
-    expect(light(await colourOf(page, "mpi", 0, 60))).toBeGreaterThan(light(await colourOf(page, "mpi", data.SLOW_RANK, 60)) + 60);
+    expect(light(await colourOf(page, "mpi", 0, 60))).toBeGreaterThan(
+      light(await colourOf(page, "mpi", data.SLOW_RANK, 60)) + 60,
+    );
     expect(page.url()).toContain("rank=2&step=55");
     expect(problems).toEqual([]);
     await page.close();
@@ -77,17 +105,22 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     const { page, problems } = await open(browser, mock, "#view=tensors&steps=100-179&column=max");
     await page.waitForSelector('[data-heat=statistics][data-columns="80"][data-rows="4"]');
     await cursorTo(page, "statistics", 1, 179 - 140);
-    const hidden = (layer: number) => mock.model.tensors.find((tensor) => tensor.name === "hidden" && tensor.layer === layer)!;
+    const hidden = (layer: number) =>
+      mock.model.tensors.find((tensor) => tensor.name === "hidden" && tensor.layer === layer)!;
     const told = await page.innerText('[data-readout="statistics"]');
     const [count, , , least, most, mean, norm] = data.statistics(hidden(1), 140, 4);
-    expect(told).toContain(`hidden, layer 1, step 140: min ${short(least)}, max ${short(most)}, mean ${short(mean)}, norm ${short(norm)}`);
+    expect(told).toContain(
+      `hidden, layer 1, step 140: min ${short(least)}, max ${short(most)}, mean ${short(mean)}, norm ${short(norm)}`,
+    );
     expect(told.replace(/\D/g, "").endsWith(`00${count}`)).toBe(true);
     expect(await colourOf(page, "statistics", 3, data.NAN_STEP - 100)).toEqual(NAN);
     expect(await colourOf(page, "statistics", 3, data.NAN_STEP - 101)).not.toEqual(NAN);
     expect(await colourOf(page, "statistics", 2, data.NAN_STEP - 100)).not.toEqual(NAN);
     expect(await page.innerText("[data-none] >> nth=0")).toBe(`${17 + 29} NaN in the last step`);
     await page.selectOption("[data-column]", "nan");
-    await page.waitForFunction(() => document.querySelector(".legend")?.getAttribute("data-high") === "46");
+    await page.waitForFunction(
+      () => document.querySelector(".legend")?.getAttribute("data-high") === "46",
+    );
     expect(await colourOf(page, "statistics", 3, data.NAN_STEP - 100)).not.toEqual(NAN);
     expect(problems).toEqual([]);
     await page.close();
@@ -104,7 +137,9 @@ describe.skipIf(missing)("the page shows what the server said", () => {
     await cursorTo(page, "strip-1-2", 7, 3);
     const value = data.tile(mlp1, 159, 7, 82, 86);
     const told = await page.innerText('[data-readout="strips"]');
-    expect(told).toContain("mlp1, layer 2, step 159, sequence 0, token 7, mean of elements 492–497: ");
+    expect(told).toContain(
+      "mlp1, layer 2, step 159, sequence 0, token 7, mean of elements 492–497: ",
+    );
     expect(Number(told.split(": ")[1].replace("−", "-"))).toBeCloseTo(value, 2);
     // The scale reaches from the least to the most of all layers.
     let [least, most] = [Infinity, -Infinity];

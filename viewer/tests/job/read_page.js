@@ -15,18 +15,33 @@ const PICTURED_STEPS = 60;
 /** The table that an action saves, as rows of text. */
 async function table(page, action) {
   const [file] = await Promise.all([page.waitForEvent("download"), action()]);
-  return readFileSync(await file.path(), "utf8").trim().split("\n").map((line) => line.split(","));
+  return readFileSync(await file.path(), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => line.split(","));
 }
-const chart = (page, name) => table(page, () => page.click(`[data-chart="${name}"] [aria-label$="as a table"]`));
+const chart = (page, name) =>
+  table(page, () => page.click(`[data-chart="${name}"] [aria-label$="as a table"]`));
 const heat = (page, name) => table(page, () => page.press(`[data-heat="${name}"] canvas`, "c"));
 const hasColumns = (page, name, least) =>
-  page.waitForFunction(([heatName, count]) => Number(document.querySelector(`[data-heat="${heatName}"]`)?.dataset.columns) >= count, [name, least]);
+  page.waitForFunction(
+    ([heatName, count]) =>
+      Number(document.querySelector(`[data-heat="${heatName}"]`)?.dataset.columns) >= count,
+    [name, least],
+  );
 
 async function runView(page) {
-  await page.waitForFunction((step) => Number(document.querySelector("[data-last-step]")?.textContent) >= step, FIRST_STEPS);
+  await page.waitForFunction(
+    (step) => Number(document.querySelector("[data-last-step]")?.textContent) >= step,
+    FIRST_STEPS,
+  );
   const tables = {};
-  for (const name of ["step-time", "counter-0", "counter-1"]) tables[name] = await chart(page, name);
-  return { ...tables, points: Number(await page.getAttribute('[data-chart="step-time"]', "data-points")) };
+  for (const name of ["step-time", "counter-0", "counter-1"])
+    tables[name] = await chart(page, name);
+  return {
+    ...tables,
+    points: Number(await page.getAttribute('[data-chart="step-time"]', "data-points")),
+  };
 }
 
 async function ranksView(page) {
@@ -35,10 +50,17 @@ async function ranksView(page) {
   await cursorTo(page, "compute", 2, 3);
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-chosen] [data-value=step_ms]");
-  const chosen = await page.locator("[data-chosen]").evaluate((element) => ({
-    title: element.querySelector("h2").textContent,
-    ...Object.fromEntries([...element.querySelectorAll("[data-value]")].map((cell) => [cell.dataset.value, cell.textContent])),
-  }));
+  const chosen = await page
+    .locator("[data-chosen]")
+    .evaluate((element) => ({
+      title: element.querySelector("h2").textContent,
+      ...Object.fromEntries(
+        [...element.querySelectorAll("[data-value]")].map((cell) => [
+          cell.dataset.value,
+          cell.textContent,
+        ]),
+      ),
+    }));
   await page.click("[data-pause]"); // both tables are of the same steps, once what came before is drawn
   await drawn(page);
   const tables = { compute: await heat(page, "compute"), mpi: await heat(page, "mpi") };
@@ -48,7 +70,7 @@ async function ranksView(page) {
 
 /** The job goes on: a chart may move away from under the cursor before it has told anything. */
 async function cursorUntilTold(page, chart, text) {
-  for (const until = Date.now() + 30000; ;) {
+  for (const until = Date.now() + 30000; ; ) {
     await cursorTo(page, chart, 1, 0);
     if ((await page.innerText('[data-readout="strips"]')).includes(text)) return;
     if (Date.now() > until) throw new Error(`nothing with "${text}" is told at ${chart}`);
@@ -58,12 +80,18 @@ async function cursorUntilTold(page, chart, text) {
 
 async function tensorsView(page) {
   await page.click("[data-view=tensors]");
-  await page.waitForFunction((count) => document.querySelectorAll("[data-strip] [data-layer]").length === count, 4 * LAYERS);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-strip] [data-layer]").length === count,
+    4 * LAYERS,
+  );
   await hasColumns(page, "statistics", pictures ? PICTURED_STEPS : FIRST_STEPS);
   if (pictures) await page.screenshot({ path: `${pictures}/live.png` });
   const statistics = await heat(page, "statistics");
   await page.selectOption("[data-method]", "norm");
-  await page.waitForFunction((count) => document.querySelectorAll("[data-strip='1'] [data-layer]").length === count, LAYERS);
+  await page.waitForFunction(
+    (count) => document.querySelectorAll("[data-strip='1'] [data-layer]").length === count,
+    LAYERS,
+  );
   const told = () => page.innerText('[data-readout="strips"]');
   for (let layer = 0; layer < LAYERS; layer++) {
     await cursorUntilTold(page, `strip-1-${layer}`, "norm of");
@@ -86,7 +114,11 @@ const { value: url } = await lines[Symbol.asyncIterator]().next();
 const { page, problems } = await watchedPage(browser, new URL(url).origin);
 await page.goto(url);
 await page.waitForSelector("[data-connection=connected]");
-const seen = { run: await runView(page), ranks: await ranksView(page), tensors: await tensorsView(page) };
+const seen = {
+  run: await runView(page),
+  ranks: await ranksView(page),
+  tensors: await tensorsView(page),
+};
 await page.waitForSelector("[data-connection=ended]", { timeout: 120000 });
 seen.end = await page.innerText("[data-connection]");
 await browser.close();

@@ -29,7 +29,9 @@ export function frame(kind, flags, number, metadata, arrays) {
   head.writeUInt32LE(number, 8);
   head.writeUInt32LE(text.length, 12);
   text.copy(head, 16);
-  const padded = arrays.map((array) => Buffer.concat([array, Buffer.alloc(align(array.length) - array.length)]));
+  const padded = arrays.map((array) =>
+    Buffer.concat([array, Buffer.alloc(align(array.length) - array.length)]),
+  );
   return Buffer.concat([head, ...padded]);
 }
 

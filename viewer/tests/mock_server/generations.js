@@ -12,9 +12,17 @@ export class Generations {
   ask(message, say, control) {
     const reply = (kind, fields) => say({ type: "reply", id: message.id, reply: kind, ...fields });
     if (!control.generate) return reply("error", { message: control.why });
-    if (message.tokens > 1000000) return say({ type: "error", text: "`tokens` must be a number from 1 to 1048576." });
-    if (this.waiting.length >= MAX_WAITING) return reply("error", { message: "8 requests are queued, which is the limit." });
-    this.waiting.push({ message, say, reply, tokens: [...Buffer.from(message.prompts[0])], made: 0 });
+    if (message.tokens > 1000000)
+      return say({ type: "error", text: "`tokens` must be a number from 1 to 1048576." });
+    if (this.waiting.length >= MAX_WAITING)
+      return reply("error", { message: "8 requests are queued, which is the limit." });
+    this.waiting.push({
+      message,
+      say,
+      reply,
+      tokens: [...Buffer.from(message.prompts[0])],
+      made: 0,
+    });
     return reply("waiting", { before: this.waiting.length - 1 + (this.under ? 1 : 0) });
   }
   forget(say) {
@@ -27,7 +35,9 @@ export class Generations {
   }
   /** A step begins: what is computed in it is of this text. */
   before() {
-    this.length = this.under ? Math.min(this.window, this.under.tokens.length + this.under.made) : 0;
+    this.length = this.under
+      ? Math.min(this.window, this.under.tokens.length + this.under.made)
+      : 0;
   }
   /** A step has ended: a token is made of it, or the next request begins. */
   after(step) {
@@ -38,7 +48,12 @@ export class Generations {
   #begin(one) {
     const [prompt] = one.message.prompts;
     if (prompt === "fail") return one.reply("error", { message: "it was told to" });
-    one.reply("start", prompt === "odd" ? { prompts: "none" } : { prompts: [one.tokens.map((id) => ({ id, token: textOf(id) }))], layers: 4 });
+    one.reply(
+      "start",
+      prompt === "odd"
+        ? { prompts: "none" }
+        : { prompts: [one.tokens.map((id) => ({ id, token: textOf(id) }))], layers: 4 },
+    );
     this.under = one;
     return undefined;
   }

@@ -4,7 +4,11 @@ import { fileURLToPath } from "node:url";
 import { startMock } from "./server.js";
 
 const [port = 8787, hz = 10, begin = 300] = process.argv.slice(2).map(Number);
-const mock = await startMock({ page: fileURLToPath(new URL("../../dist/index.html", import.meta.url)), port, token: "mock" });
+const mock = await startMock({
+  page: fileURLToPath(new URL("../../dist/index.html", import.meta.url)),
+  port,
+  token: "mock",
+});
 mock.step(begin);
 mock.run(hz);
 console.log(mock.url);

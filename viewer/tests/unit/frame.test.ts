@@ -1,20 +1,50 @@
 import { describe, expect, it } from "vitest";
-import { readFrame, type CountersFrame, type StatisticsFrame, type StepsFrame, type TensorFrame } from "../../src/protocol/frame";
+import {
+  readFrame,
+  type CountersFrame,
+  type StatisticsFrame,
+  type StepsFrame,
+  type TensorFrame,
+} from "../../src/protocol/frame";
 import { elementAt } from "../../src/protocol/half";
 import * as encode from "../mock_server/encode.js";
 
 /** The bytes in a buffer of their own, as a WebSocket hands them over. */
 const received = (bytes: Buffer): ArrayBuffer => new Uint8Array(bytes).buffer as ArrayBuffer;
-const read = (...parts: Parameters<typeof encode.frame>) => readFrame(received(encode.frame(...parts)));
+const read = (...parts: Parameters<typeof encode.frame>) =>
+  readFrame(received(encode.frame(...parts)));
 const HEAD = { panel: "p", step: 8, dropped: 3 };
-const TENSOR = { ...HEAD, tensor: 5, name: "mlp1", kind: "actv_out", layer: 2, encoding: "f16", shape: [2, 3], full_shape: [2, 30], ranks: [0, 1], missing: 1 };
+const TENSOR = {
+  ...HEAD,
+  tensor: 5,
+  name: "mlp1",
+  kind: "actv_out",
+  layer: 2,
+  encoding: "f16",
+  shape: [2, 3],
+  full_shape: [2, 30],
+  ranks: [0, 1],
+  missing: 1,
+};
 
 describe("a frame", () => {
   it("of steps has a row of ranks a step and column", () => {
     const frame = read(1, 1, 7, { ...HEAD, steps: 2, ranks: 3, columns: ["step_ms", "mpi_ms"] }, [
-      encode.int64([5, 8]), encode.float64([100.5, 200.5]), encode.float32([1, 2, 3, 4, 5, NaN]), encode.float32([6, 7, 8, 9, 10, 11]),
+      encode.int64([5, 8]),
+      encode.float64([100.5, 200.5]),
+      encode.float32([1, 2, 3, 4, 5, NaN]),
+      encode.float32([6, 7, 8, 9, 10, 11]),
     ]) as StepsFrame;
-    expect(frame).toMatchObject({ kind: 1, panel: "p", step: 8, dropped: 3, leftOut: true, number: 7, ranks: 3, columns: ["step_ms", "mpi_ms"] });
+    expect(frame).toMatchObject({
+      kind: 1,
+      panel: "p",
+      step: 8,
+      dropped: 3,
+      leftOut: true,
+      number: 7,
+      ranks: 3,
+      columns: ["step_ms", "mpi_ms"],
+    });
     expect([...frame.steps]).toEqual([5, 8]);
     expect([...frame.beganMs]).toEqual([100.5, 200.5]);
     expect([...frame.values[0]]).toEqual([1, 2, 3, 4, 5, NaN]);
@@ -23,7 +53,9 @@ describe("a frame", () => {
 
   it("of counters has a row of ids a step; an odd number of ids is padded", () => {
     const frame = read(2, 0, 0, { ...HEAD, steps: 2, count: 3 }, [
-      encode.int64([-1, 2 ** 40 + 1]), encode.uint32([9, 4, 4294967295]), encode.float64([1, NaN, 3, 4, 5, 6]),
+      encode.int64([-1, 2 ** 40 + 1]),
+      encode.uint32([9, 4, 4294967295]),
+      encode.float64([1, NaN, 3, 4, 5, 6]),
     ]) as CountersFrame;
     expect([...frame.steps]).toEqual([-1, 2 ** 40 + 1]);
     expect([...frame.ids]).toEqual([9, 4, 4294967295]);
@@ -33,16 +65,29 @@ describe("a frame", () => {
 
   it("of statistics has every column that the server names, also later ones", () => {
     const frame = read(3, 0, 0, { ...HEAD, steps: 1, count: 2, columns: ["count", "later"] }, [
-      encode.int64([8]), encode.uint32([1, 2]), encode.float64([10, 20]), encode.float64([0.5, -0.5]),
+      encode.int64([8]),
+      encode.uint32([1, 2]),
+      encode.float64([10, 20]),
+      encode.float64([0.5, -0.5]),
     ]) as StatisticsFrame;
     expect(frame.columns).toEqual(["count", "later"]);
     expect([...frame.values[1]]).toEqual([0.5, -0.5]);
   });
 
   it("of a tensor keeps the frame's own bytes", () => {
-    const buffer = received(encode.frame(4, 0, 0, TENSOR, [encode.float16([0, 1, -2.5, NaN, Infinity, 6.104e-5])]));
+    const buffer = received(
+      encode.frame(4, 0, 0, TENSOR, [encode.float16([0, 1, -2.5, NaN, Infinity, 6.104e-5])]),
+    );
     const frame = readFrame(buffer) as TensorFrame;
-    expect(frame).toMatchObject({ tensor: 5, name: "mlp1", tensorKind: "actv_out", layer: 2, shape: [2, 3], fullShape: [2, 30], missing: 1 });
+    expect(frame).toMatchObject({
+      tensor: 5,
+      name: "mlp1",
+      tensorKind: "actv_out",
+      layer: 2,
+      shape: [2, 3],
+      fullShape: [2, 30],
+      missing: 1,
+    });
     expect(frame.elements.buffer).toBe(buffer);
     const values = Array.from({ length: 6 }, (_, i) => elementAt(frame, i));
     expect(values.slice(0, 5)).toEqual([0, 1, -2.5, NaN, Infinity]);
@@ -50,18 +95,26 @@ describe("a frame", () => {
   });
 
   it("of halves with a scale stands for numbers that a half does not reach", () => {
-    const frame = read(4, 0, 0, { ...TENSOR, shape: [3], scale: 1024 }, [encode.float16([60000, 0.25, -Infinity])]) as TensorFrame;
+    const frame = read(4, 0, 0, { ...TENSOR, shape: [3], scale: 1024 }, [
+      encode.float16([60000, 0.25, -Infinity]),
+    ]) as TensorFrame;
     expect([0, 1, 2].map((i) => elementAt(frame, i))).toEqual([60000 * 1024, 256, -Infinity]);
   });
 
   it("of float32 is told by its encoding", () => {
-    const frame = read(4, 0, 0, { ...TENSOR, encoding: "f32", shape: [3] }, [encode.float32([1, 2, 3])]) as TensorFrame;
+    const frame = read(4, 0, 0, { ...TENSOR, encoding: "f32", shape: [3] }, [
+      encode.float32([1, 2, 3]),
+    ]) as TensorFrame;
     expect([...(frame.elements as Float32Array)]).toEqual([1, 2, 3]);
   });
 
   it("with metadata of any length has its arrays at multiples of 8", () => {
     for (let length = 0; length < 9; length++) {
-      const frame = read(2, 0, 0, { ...HEAD, panel: "é".repeat(length), steps: 1, count: 1 }, [encode.int64([3]), encode.uint32([1]), encode.float64([0.25])]) as CountersFrame;
+      const frame = read(2, 0, 0, { ...HEAD, panel: "é".repeat(length), steps: 1, count: 1 }, [
+        encode.int64([3]),
+        encode.uint32([1]),
+        encode.float64([0.25]),
+      ]) as CountersFrame;
       expect(frame.panel).toBe("é".repeat(length));
       expect(frame.values[0]).toBe(0.25);
     }
@@ -74,11 +127,14 @@ describe("a frame", () => {
 
 describe("what is no frame", () => {
   const whole = encode.frame(1, 0, 0, { ...HEAD, steps: 2, ranks: 1, columns: ["step_ms"] }, [
-    encode.int64([1, 2]), encode.float64([1, 2]), encode.float32([1, 2]),
+    encode.int64([1, 2]),
+    encode.float64([1, 2]),
+    encode.float32([1, 2]),
   ]);
 
   it("is refused wherever it ends", () => {
-    for (let end = 0; end < whole.length; end++) expect(() => readFrame(received(whole.subarray(0, end)))).toThrow();
+    for (let end = 0; end < whole.length; end++)
+      expect(() => readFrame(received(whole.subarray(0, end)))).toThrow();
   });
   it("is refused with other first bytes", () => {
     const other = Buffer.from(whole);
@@ -91,7 +147,8 @@ describe("what is no frame", () => {
     ["more steps than bytes", { ...HEAD, steps: 1e9, ranks: 1, columns: [] }],
     ["columns that are no names", { ...HEAD, steps: 0, ranks: 1, columns: [1] }],
   ])("is refused with %s", (_, metadata) => expect(() => read(1, 0, 0, metadata, [])).toThrow());
-  it("is refused with an encoding that is not known", () => expect(() => read(4, 0, 0, { ...TENSOR, encoding: "q8" }, [])).toThrow("q8"));
+  it("is refused with an encoding that is not known", () =>
+    expect(() => read(4, 0, 0, { ...TENSOR, encoding: "q8" }, [])).toThrow("q8"));
   it("never does anything but throw, for any changed byte", () => {
     for (let at = 0; at < whole.length; at++) {
       for (const value of [0, 1, 0x7f, 0xff]) {

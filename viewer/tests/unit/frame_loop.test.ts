@@ -15,11 +15,13 @@ async function refresh(): Promise<string> {
 }
 const made = (): FrameLoop => new FrameLoop(() => drawnAt.push(painted.join("")));
 /** A painter that takes so long, and what it does besides. */
-const painter = (name: string, ms: number, besides = () => {}) => (): void => {
-  painted.push(name);
-  nowMs += ms;
-  besides();
-};
+const painter =
+  (name: string, ms: number, besides = () => {}) =>
+  (): void => {
+    painted.push(name);
+    nowMs += ms;
+    besides();
+  };
 /** Painters of a topic each, called as it is, which have all been painted. */
 async function loopOf(painters: Record<string, number>): Promise<FrameLoop> {
   const loop = made();
@@ -27,7 +29,8 @@ async function loopOf(painters: Record<string, number>): Promise<FrameLoop> {
   while (asked.length) await refresh();
   return loop;
 }
-const invalidate = (loop: FrameLoop, topics: string): void => [...topics].forEach((topic) => loop.invalidate(topic));
+const invalidate = (loop: FrameLoop, topics: string): void =>
+  [...topics].forEach((topic) => loop.invalidate(topic));
 
 beforeEach(() => {
   [nowMs, asked, painted, drawnAt] = [0, [], [], []];
@@ -43,7 +46,12 @@ describe("a screen refresh", () => {
   it("paints what has changed until 4 ms are spent; the rest comes with the next ones, who waits longest first", async () => {
     const loop = await loopOf({ a: 1, b: 2, c: 2, d: 1, e: 9 });
     invalidate(loop, "ecbad");
-    expect([await refresh(), await refresh(), await refresh(), await refresh()]).toEqual(["e", "cb", "ad", ""]);
+    expect([await refresh(), await refresh(), await refresh(), await refresh()]).toEqual([
+      "e",
+      "cb",
+      "ad",
+      "",
+    ]);
   });
   it("keeps the place of what has news again while it waits", async () => {
     const loop = await loopOf({ a: 5, b: 5, c: 5 });
@@ -64,12 +72,19 @@ describe("a screen refresh", () => {
   });
   it("counts what painters leave to microtasks", async () => {
     const loop = made();
-    for (const name of ["a", "b"]) loop.add([name], painter(name, 0, () => void Promise.resolve().then(() => (nowMs += 5))));
+    for (const name of ["a", "b"])
+      loop.add(
+        [name],
+        painter(name, 0, () => void Promise.resolve().then(() => (nowMs += 5))),
+      );
     expect([await refresh(), await refresh()]).toEqual(["a", "b"]);
   });
   it("paints behind the others what painting found is to be painted, while there is time", async () => {
     const loop = made();
-    loop.add(["a"], painter("a", 1, () => invalidate(loop, "cb")));
+    loop.add(
+      ["a"],
+      painter("a", 1, () => invalidate(loop, "cb")),
+    );
     for (const name of ["b", "c"]) loop.add([name], painter(name, 1));
     while (asked.length) await refresh();
     invalidate(loop, "ac");
@@ -79,7 +94,11 @@ describe("a screen refresh", () => {
     const loop = made();
     let rounds = 0;
     const other = { a: "b", b: "a" };
-    for (const name of ["a", "b"] as const) loop.add([name], painter(name, 0.1, () => rounds++ < 6 && invalidate(loop, other[name])));
+    for (const name of ["a", "b"] as const)
+      loop.add(
+        [name],
+        painter(name, 0.1, () => rounds++ < 6 && invalidate(loop, other[name])),
+      );
     const order: string[] = [];
     while (asked.length) order.push(await refresh());
     expect(order).toEqual(["ab", "ab", "ab", "a"]);

@@ -5,8 +5,19 @@ import { halfBits } from "../mock_server/encode.js";
 it("knows numbers of IEEE 754 binary16 by their bits", () => {
   const table = halfTable();
   const known: [number, number][] = [
-    [0x0000, 0], [0x8000, -0], [0x3c00, 1], [0xbc00, -1], [0x3555, 0.333251953125], [0x7bff, 65504], [0x0400, 2 ** -14], [0x0001, 2 ** -24],
-    [0x03ff, 1023 * 2 ** -24], [0x7c00, Infinity], [0xfc00, -Infinity], [0x7e00, NaN], [0xfe01, NaN],
+    [0x0000, 0],
+    [0x8000, -0],
+    [0x3c00, 1],
+    [0xbc00, -1],
+    [0x3555, 0.333251953125],
+    [0x7bff, 65504],
+    [0x0400, 2 ** -14],
+    [0x0001, 2 ** -24],
+    [0x03ff, 1023 * 2 ** -24],
+    [0x7c00, Infinity],
+    [0xfc00, -Infinity],
+    [0x7e00, NaN],
+    [0xfe01, NaN],
   ];
   for (const [bits, value] of known) expect(table[bits]).toBe(value);
 });
@@ -21,6 +32,8 @@ it("has all 65,536 of them: what it decodes is encoded to the same bits", () => 
 
 it("tells one element of either encoding", () => {
   expect(elementAt({ elements: Uint16Array.of(0x3c00, 0xc000), scale: 1 }, 1)).toBe(-2);
-  expect(elementAt({ elements: Uint16Array.of(0x3c00, 0xc000), scale: 2 ** 40 }, 1)).toBe(-(2 ** 41));
+  expect(elementAt({ elements: Uint16Array.of(0x3c00, 0xc000), scale: 2 ** 40 }, 1)).toBe(
+    -(2 ** 41),
+  );
   expect(elementAt({ elements: Float32Array.of(1, 0.5), scale: 1 }, 1)).toBe(0.5);
 });

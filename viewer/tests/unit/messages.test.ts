@@ -7,22 +7,46 @@ import { familyOf, matches } from "../../src/protocol/pattern";
 
 describe("a text message", () => {
   it("of a known type is read, of another ignored", () => {
-    expect(parseMessage('{"type": "end", "reason": "finished", "steps": 3}')).toEqual({ type: "end", reason: "finished", steps: 3 });
+    expect(parseMessage('{"type": "end", "reason": "finished", "steps": 3}')).toEqual({
+      type: "end",
+      reason: "finished",
+      steps: 3,
+    });
     expect(parseMessage('{"type": "verdict", "text": ""}')).toEqual({ type: "verdict", text: "" });
     expect(parseMessage('{"type": "later"}')).toBeUndefined();
   });
-  it.each(["", "[]", "null", "3", "{}", '{"type": 1}', '{"type": "tensors"}', '{"type": "counters", "counters": {}}'])("is refused: %s", (text) => {
+  it.each([
+    "",
+    "[]",
+    "null",
+    "3",
+    "{}",
+    '{"type": 1}',
+    '{"type": "tensors"}',
+    '{"type": "counters", "counters": {}}',
+  ])("is refused: %s", (text) => {
     expect(() => parseMessage(text)).toThrow();
   });
 });
 
 describe("a pattern", () => {
   it.each([
-    ["*", "", true], ["*", "loss", true], ["loss", "loss", true], ["loss", "losses", false], ["l*s", "loss", true], ["*norm*", "gradient_norm", true],
-    ["*a*b", "xaybzb", true], ["*a*b", "xayb!", false], ["a.c", "abc", false], ["", "", true], ["", "a", false], ["**", "a", true],
+    ["*", "", true],
+    ["*", "loss", true],
+    ["loss", "loss", true],
+    ["loss", "losses", false],
+    ["l*s", "loss", true],
+    ["*norm*", "gradient_norm", true],
+    ["*a*b", "xaybzb", true],
+    ["*a*b", "xayb!", false],
+    ["a.c", "abc", false],
+    ["", "", true],
+    ["", "a", false],
+    ["**", "a", true],
     ["layers.*.qkv", "layers.12.qkv", true],
   ])("%s of %s: %s", (pattern, name, is) => expect(matches(pattern, name)).toBe(is));
-  it("does not take long on what backtracks", () => expect(matches("*a".repeat(30) + "b", "a".repeat(2000))).toBe(false));
+  it("does not take long on what backtracks", () =>
+    expect(matches("*a".repeat(30) + "b", "a".repeat(2000))).toBe(false));
   it("stands for a tensor in all layers", () => {
     expect(familyOf("layers.3.qkv.weight", 3)).toBe("layers.*.qkv.weight");
     expect(familyOf("mlp1", 1)).toBe("mlp1");
@@ -40,7 +64,9 @@ describe("trying again", () => {
   it("asks the page's server with the page's token", () => {
     const page = new URL("http://localhost:8787/?token=a%2Bb&x=1#view=ranks");
     expect(serverUrl("/ws/v1", page)).toBe("http://localhost:8787/ws/v1?token=a%2Bb");
-    expect(serverUrl("/api/v1/run", new URL("http://localhost:1/"))).toBe("http://localhost:1/api/v1/run");
+    expect(serverUrl("/api/v1/run", new URL("http://localhost:1/"))).toBe(
+      "http://localhost:1/api/v1/run",
+    );
   });
 });
 

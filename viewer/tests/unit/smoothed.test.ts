@@ -1,6 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
 
-vi.stubGlobal("window", { matchMedia: () => ({ matches: false, addEventListener: () => undefined }) });
+vi.stubGlobal("window", {
+  matchMedia: () => ({ matches: false, addEventListener: () => undefined }),
+});
 const { smoothed } = await import("../../src/views/run_charts");
 
 describe("smoothing", () => {

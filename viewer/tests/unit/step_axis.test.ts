@@ -31,7 +31,10 @@ describe("an axis of steps", () => {
     expect(axis.count).toBeGreaterThan(80);
     expect(axis.last()).toBe(999);
     const index = axis.lowerBound(950);
-    expect([axis.steps[index], ...axis.columnData(column).subarray(index * 2, index * 2 + 2)]).toEqual([950, 950, -950]);
+    expect([
+      axis.steps[index],
+      ...axis.columnData(column).subarray(index * 2, index * 2 + 2),
+    ]).toEqual([950, 950, -950]);
   });
   it("finds steps that are there again", () => {
     const axis = axisOf(100, [3, 5, 9]);
@@ -54,7 +57,26 @@ describe("an axis of steps", () => {
     const axis = axisOf(100, [10, 20, 30]);
     axis.placeAll([25, 5, 20, 40, 35, 25, 7, 40, 50]);
     expect(steps(axis)).toEqual([5, 7, 10, 20, 25, 30, 35, 40, 50]);
-    expect(numbers(axis)).toEqual([NaN, NaN, NaN, NaN, 10, -10, 20, -20, NaN, NaN, 30, -30, NaN, NaN, NaN, NaN, NaN, NaN]);
+    expect(numbers(axis)).toEqual([
+      NaN,
+      NaN,
+      NaN,
+      NaN,
+      10,
+      -10,
+      20,
+      -20,
+      NaN,
+      NaN,
+      30,
+      -30,
+      NaN,
+      NaN,
+      NaN,
+      NaN,
+      NaN,
+      NaN,
+    ]);
   });
   it("that is full keeps the newest of late steps in bulk and its own", () => {
     const axis = axisOf(5, [10, 20, 30, 40]);
@@ -72,15 +94,23 @@ describe("an axis of steps", () => {
     for (let seed = 1; seed <= 4; seed++) {
       const shuffled = [...all].sort((a, b) => noise(a, seed) - noise(b, seed));
       const [bulk, single] = [axisOf(10000, []), axisOf(10000, shuffled)];
-      for (let at = 0; at < shuffled.length; at += 100 * seed) fill(bulk, shuffled.slice(at, at + 100 * seed), true);
-      for (const axis of [bulk, single]) expect([steps(axis), numbers(axis)]).toEqual([steps(expected), numbers(expected)]);
+      for (let at = 0; at < shuffled.length; at += 100 * seed)
+        fill(bulk, shuffled.slice(at, at + 100 * seed), true);
+      for (const axis of [bulk, single])
+        expect([steps(axis), numbers(axis)]).toEqual([steps(expected), numbers(expected)]);
     }
   });
   it("moves what is behind late steps once for all of them", () => {
-    const axis = axisOf(20000, Array.from({ length: 10000 }, (_, i) => 10000 + i));
+    const axis = axisOf(
+      20000,
+      Array.from({ length: 10000 }, (_, i) => 10000 + i),
+    );
     const moved = vi.spyOn(Float64Array.prototype, "copyWithin");
     axis.placeAll(Array.from({ length: 1024 }, (_, i) => i));
-    const entries = moved.mock.calls.reduce((sum, [, from, to]) => sum + Math.max(0, (to as number) - (from as number)), 0);
+    const entries = moved.mock.calls.reduce(
+      (sum, [, from, to]) => sum + Math.max(0, (to as number) - (from as number)),
+      0,
+    );
     moved.mockRestore();
     expect(entries).toBe(3 * 10000); // the steps, and a column of two numbers each
   });
@@ -92,7 +122,13 @@ describe("an axis of steps", () => {
       axis.columnData(column).fill(step, index * 3, (index + 1) * 3);
     }
     axis.limit(100);
-    expect([axis.count, axis.first(), axis.last(), axis.steps.length, axis.columnData(column).length]).toEqual([100, 4900, 4999, 100, 300]);
+    expect([
+      axis.count,
+      axis.first(),
+      axis.last(),
+      axis.steps.length,
+      axis.columnData(column).length,
+    ]).toEqual([100, 4900, 4999, 100, 300]);
     expect([...axis.columnData(column).subarray(0, 4)]).toEqual([4900, 4900, 4900, 4901]);
     expect(axis.place(5000)).toBeGreaterThan(80);
   });
@@ -107,7 +143,12 @@ describe("an axis of steps", () => {
     for (const isBulk of [false, true]) {
       const axis = new StepAxis(100, true);
       axis.addColumn(2, true);
-      for (let from = 0; from < 5000; from += 50) fill(axis, Array.from({ length: 50 }, (_, i) => from + i), isBulk);
+      for (let from = 0; from < 5000; from += 50)
+        fill(
+          axis,
+          Array.from({ length: 50 }, (_, i) => from + i),
+          isBulk,
+        );
       expect(axis.count).toBeLessThanOrEqual(100);
       expect([axis.first(), axis.last()]).toEqual([0, 4999]);
       expect(steps(axis)).toEqual([...steps(axis)].sort((a, b) => a - b));
@@ -119,9 +160,21 @@ describe("an axis of steps", () => {
   it("takes a past that comes late, and keeps its first step", () => {
     const axis = new StepAxis(100, true);
     axis.addColumn(2, true);
-    fill(axis, Array.from({ length: 90 }, (_, i) => 1000 + i), true);
-    fill(axis, Array.from({ length: 90 }, (_, i) => 10 * i), true);
-    fill(axis, Array.from({ length: 90 }, (_, i) => 1090 + i), true);
+    fill(
+      axis,
+      Array.from({ length: 90 }, (_, i) => 1000 + i),
+      true,
+    );
+    fill(
+      axis,
+      Array.from({ length: 90 }, (_, i) => 10 * i),
+      true,
+    );
+    fill(
+      axis,
+      Array.from({ length: 90 }, (_, i) => 1090 + i),
+      true,
+    );
     expect([axis.first(), axis.last()]).toEqual([0, 1179]);
     expect(axis.count).toBeLessThanOrEqual(100);
     expect(numbers(axis)).toEqual(steps(axis).flatMap((step) => [step, -step]));
