@@ -70,5 +70,3 @@ def tensor(name, values, kind="other", layer=None, micro_batch=None, split=None,
         _show(name, elements, kind, layer, micro_batch, split, blocks, split_group)
     except Exception:  # pylint: disable=broad-except  # arguments that are not numbers
         _show(name, NO_TYPE, kind, None, None, None, (), None)
-
-

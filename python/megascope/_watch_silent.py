@@ -1,7 +1,5 @@
 """`watch()` for processes where libmegascope.so is not loaded: a no-op. It also documents the function in `_watch.py`."""
 
-import typing
-
 
 class Watch:
     """A watched model, until `remove()` or the end of a `with` block. Deleting the object does not stop watching."""

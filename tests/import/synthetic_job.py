@@ -15,6 +15,7 @@ def order_of(stage, micro_batches):
         order += [("forward", i), ("backward", i - 1)]
     return order + [("backward", micro_batches - 1)]
 
+
 MEGASCAN_NAMES = {"forward-compute": "forward", "backward-compute": "backward", "forward-send": "send-warmup",
                   "forward-recv": "recv-warmup", "backward-send": "send-cooldown", "backward-recv": "recv-cooldown",
                   "grads-reduce-scatter": "allreduce", "optimizer": "optimizer"}

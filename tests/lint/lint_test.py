@@ -170,7 +170,6 @@ class Words(unittest.TestCase):
             self.assertEqual(check_words.check_text("docs/a.md", line + "\n"), [], line)
 
 
-
 class Glossary(unittest.TestCase):
     TABLE = ("# Glossary\n\n| keep | this |\n\n## Words that are not used\n\n| do not write | write |\n|---|---|\n| guest, wish book | x |\n"
              "| _slowly | y |\n\n## Words with one meaning\n\n| word | z |\n")

@@ -121,7 +121,9 @@ class Training(unittest.TestCase):
         return error["message"]
 
     def test_vectors_come_from_one_directory(self):
-        ask = lambda path: self.refusal(**self.tracer(HiddenStates=("Projection", {"vector_path": path})))
+        def ask(path):
+            return self.refusal(**self.tracer(HiddenStates=("Projection", {"vector_path": path})))
+
         outside = tempfile.NamedTemporaryFile(suffix=".npy")
         os.symlink(outside.name, os.path.join(self.directory, "link.npy"))
         os.mkfifo(os.path.join(self.directory, "pipe.npy"))
@@ -162,7 +164,9 @@ class Training(unittest.TestCase):
         client.close()
 
     def test_a_refused_method_says_what_is_missing_and_what_there_is(self):
-        ask = lambda method: self.refusal(visualization_flags=flags("MLP1_mat_mul"), compressor_config=pixels(12, 8, mlp_method=method))
+        def ask(method):
+            return self.refusal(visualization_flags=flags("MLP1_mat_mul"), compressor_config=pixels(12, 8, mlp_method=method))
+
         for method in ("", "   "):
             self.assertIn("it is empty; write a reduction (mean, max, min, std, norm, sum, absmax and rms)", ask(method))
         for method in ("median", "data.median(dim=-1)", "torch.median(data, dim=-1)"):

@@ -6,7 +6,6 @@ that are not ours and has the same, and so has every file's row.
 
 import collections
 import json
-import os
 import subprocess
 import sys
 import tempfile

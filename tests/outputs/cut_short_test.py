@@ -43,7 +43,8 @@ class Ends(Case):
     def test_the_last_line_says_how_a_timeline_gets_waits_and_findings(self):
         done = self.call_ranks(2, MEGASCOPE_EXPORT="perfetto")
         last = done.stderr.rstrip("\n").splitlines()[-1]
-        self.assertEqual(last, f"megascope: for a timeline with wait states and findings run: megascope export '{self.run_directory}' --format perfetto --out '{self.run_directory}/findings'")
+        self.assertEqual(last, f"megascope: for a timeline with wait states and findings run: megascope export '{self.run_directory}' --format perfetto "
+                               f"--out '{self.run_directory}/findings'")
         words = shlex.split(last.partition("findings run: megascope ")[2])
         result = self.command(*words)
         self.assertEqual(result.returncode, 0, result.stderr)

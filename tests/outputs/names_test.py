@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import subprocess
-import unittest
 
 from outputs import Case, FILES, FORMATS, MEGASCOPE, PROGRAM, told_skips
 

@@ -229,6 +229,7 @@ class Epilog(Case):
 
     def thaw(self, freezer):
         self.freeze(freezer, False)
+
         def remove():
             try:
                 os.rmdir(freezer)  # not while a process is in it

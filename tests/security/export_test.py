@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import unittest
 
 from case import ATTACKER, COMMAND, LIMIT_S, VICTIM, Case, as_user, main, needs_two_users, python_of
 

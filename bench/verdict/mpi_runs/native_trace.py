@@ -26,7 +26,7 @@ REGIONS = {name: (index + 1, *rest) for index, (name, *rest) in enumerate((
     ("MPI_Isend", 2, 0, "p2p"), ("MPI_Irecv", 2, 0, "p2p"), ("MPI_Sendrecv", 2, 0, "p2p"), ("MPI_Wait", 1, 0, "request"),
     ("MPI_Waitall", 1, 0, "request"), ("MPI_Barrier", 3, 1, "coll"), ("MPI_Bcast", 4, 2, "coll"), ("MPI_Allgather", 6, 7, "coll"),
     ("MPI_Alltoall", 6, 9, "coll"), ("MPI_Allreduce", 6, 12, "coll"), ("MPI_Reduce", 5, 13, "coll"),
-    ("MPI_Iallreduce", 6, 12, "coll"))) }
+    ("MPI_Iallreduce", 6, 12, "coll")))}
 
 
 def text(value):
