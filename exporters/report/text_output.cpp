@@ -28,6 +28,7 @@ constexpr LossText kLossTexts[kLossCauseCount] = {
     {"unbalanced", "regions or steps that were not properly nested"},
     {"refused", "hooks whose arguments cannot be recorded; see megascope_last_error"},
 };
+static_assert(kLossTexts[kLossCauseCount - 1].name != nullptr, "a cause has no text");
 
 const char* how_to_open(const std::string& format) {
   if (format == "otf2") return "Vampir, or otf2-print";

@@ -6,23 +6,8 @@ import sys
 
 import repository
 
-# A module and its level; a file belongs to the longest prefix. Modules of one level never include each other;
-# decimals order the modules of one parent directory only.
-LEVELS = {
-    "core/base": 0.1, "core/config": 0.2, "core/record": 0.3, "core/trace": 0.4, "core/buffer": 0.5,
-    "core/lifecycle": 0.6, "core/hooks": 0.7, "kernels": 1, "exporters": 1, "analysis": 1, "plugin/tensors": 2.1,
-    "plugin/capture": 2.2, "plugin/steps": 2.3, "plugin/api": 2,
-    "plugin/nvtx": 2, "plugin/answer": 2, "gpu_layer": 3, "plugin/run": 4,
-    "mpi_layer/table": 3.1, "mpi_layer/lookup": 3.2, "mpi_layer/calls": 3.3, "mpi_layer/handles": 3.4,
-    "mpi_layer/own_communication": 3.5, "mpi_layer/semantics": 3.6, "mpi_layer/lifecycle": 3.7, "mpi_layer/wrappers": 3.8,
-    "mpi_layer/fortran": 3.8,
-    "plugin/live/protocol": 3.1, "plugin/live/views": 3.2, "plugin/live/projection": 3.2, "plugin/live/model": 3.3,
-    "plugin/live/hub": 3.4, "plugin/live/http": 3.5, "plugin/live/compat": 3.5, "plugin/live/sessions": 3.6,
-    "plugin/live/server": 3.7,
-    "plugin/cli/common": 4.1, "plugin/cli/launch": 4.2, "plugin/cli/run_directory": 4.2, "plugin/cli/doctor": 4.3,
-    "plugin/cli/analyze": 4.3, "plugin/cli/hang": 4.3, "plugin/cli/report": 4.3, "plugin/cli/convert": 4.3, "plugin/cli/run": 4.4,
-    "plugin/cli/entry": 4.5,
-}
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+LAYER = re.compile(r"^megascope_add_layer\(\w+ LEVEL ([\d.]+)", re.MULTILINE)
 # Directories outside the layers may include any module.
 OUTSIDE = ("tests", "bench", "examples", "python", "viewer", "slurm")
 # Vendor headers, and the only modules (or file names) that may include them.
@@ -51,24 +36,29 @@ GUEST = re.compile(r"std::cout|(?<![\w.>:])printf\s*\(|\bputs\s*\(|(?<![\w.>])(?
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
+def levels_of(root):
+    """{module: level} as CMake has them; a module is a directory whose CMakeLists.txt adds a layer."""
+    levels = {}
+    for path in repository.files(root):
+        layer = path.endswith("/CMakeLists.txt") and path.split("/")[0] not in OUTSIDE and LAYER.search(repository.read(root, path))
+        if layer:
+            levels[os.path.dirname(path)] = float(layer[1])
+    return levels
+
+
+# A file belongs to the longest prefix. Modules of one level never include each other; decimals order the modules of one parent
+# directory only.
+LEVELS = levels_of(ROOT)
+
+
 def module_of(path):
     modules = [module for module in LEVELS if path.startswith(module + "/")]
     return max(modules, key=len) if modules else None
 
 
-def format_of(path):
-    """The format's directory of a file in exporters; None for what the formats share."""
-    parts = path.split("/")
-    return parts[1] if parts[0] == "exporters" and len(parts) > 2 and parts[1] != "common" else None
-
-
 def sideways_or_upward(path, included):
     module, other = module_of(path), module_of(included)
-    if other is None:
-        return None
-    if module == other:
-        if module == "exporters" and format_of(included) not in (None, format_of(path)):
-            return f"{included} is another format's"
+    if other is None or module == other:
         return None
     if LEVELS[other] >= LEVELS[module]:
         return f"{included} is of level {LEVELS[other]}, not below {module} ({LEVELS[module]})"
@@ -113,13 +103,27 @@ def word_problems(path, code):
     return problems
 
 
+def table_problems(text, levels):
+    """Rows of docs/architecture.md (| level | `directory`, ... |) that are not the levels of CMake; directories without a row."""
+    problems, seen = [], set()
+    for level, names in re.findall(r"^\| ([\d.]+) \| ((?:`[\w/]+`,? ?)+)", text, re.MULTILINE):
+        for name in re.findall(r"`([\w/]+)`", names):
+            seen.add(name)
+            inside = [one for module, one in levels.items() if module == name or module.startswith(name + "/")]
+            # A row may be a whole directory, such as analysis, of layer 1.
+            if not inside or (levels.get(name, float(level)) != float(level)) or any(int(one) != int(float(level)) for one in inside):
+                problems.append(f"docs/architecture.md: {name} is not of layer {level} in CMake")
+    return problems + [f"docs/architecture.md: no row for {module}" for module in levels
+                       if not any(module == name or module.startswith(name + "/") for name in seen)]
+
+
 def main(root):
-    problems = []
+    problems = table_problems(repository.read(root, "docs/architecture.md"), LEVELS)
     for path in repository.files(root):
         if not repository.is_code(path):
             continue
         if path.split("/")[0] not in OUTSIDE and module_of(path) is None:
-            problems.append(f"{path}: is in no module; add its directory to LEVELS in tests/lint/check_includes.py")
+            problems.append(f"{path}: is in no module: no CMakeLists.txt on its way adds a layer")
             continue
         problems += check_file(path, repository.read(root, path),
                                lambda name: os.path.exists(os.path.join(root, name)))

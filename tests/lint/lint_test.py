@@ -42,14 +42,15 @@ class Includes(unittest.TestCase):
     def test_downward_is_fine(self):
         self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "core/buffer/b.h"\n#include <mpi.h>\n'), [])
         self.assertEqual(includes("core/buffer/a.cpp", '#include "core/base/b.h"\n#include <vector>\n'), [])
-        self.assertEqual(includes("exporters/otf2/a.cpp", '#include "exporters/registry.h"\n#include <otf2/otf2.h>\n'), [])
+        self.assertEqual(includes("exporters/otf2/a.cpp", '#include "exporters/common/b.h"\n#include <otf2/otf2.h>\n'), [])
 
     def test_upward_is_found_with_its_line(self):
         self.assertEqual(includes("core/base/a.h", '\n#include "core/config/b.h"\n'),
                          ["core/base/a.h:2: core/config/b.h is of level 0.2, not below core/base (0.1)"])
 
     def test_sideways_is_found(self):
-        self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "analysis/b.h"\n')), 1)
+        self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "analysis/common/b.h"\n')), 1)
+        self.assertEqual(len(includes("analysis/detect/a.cpp", '#include "analysis/whatif/b.h"\n')), 1)
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "exporters/chrome/b.h"\n')), 1)
         self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/run/b.h"\n')), 1)
 
@@ -62,6 +63,13 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(includes("plugin/live/hub/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
         self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/protocol/b.h"\n'),
                          ["mpi_layer/calls/a.cpp:1: plugin/live/protocol/b.h is beside mpi_layer/calls: decimals order the modules of one parent directory only"])
+
+    def test_the_table_of_layers_is_that_of_cmake(self):
+        levels = {"core/base": 0.1, "analysis/common": 1.1, "analysis/match": 1.2}
+        self.assertEqual(check_includes.table_problems("| 0.1 | `core/base` | x |\n| 1 | `analysis` | y |\n", levels), [])
+        self.assertEqual(check_includes.table_problems("| 0.2 | `core/base`, `core/gone` | x |\n", levels),
+                         ["docs/architecture.md: core/base is not of layer 0.2 in CMake", "docs/architecture.md: core/gone is not of layer 0.2 in CMake",
+                          "docs/architecture.md: no row for analysis/common", "docs/architecture.md: no row for analysis/match"])
 
     def test_vendor_headers_have_one_home(self):
         self.assertEqual(len(includes("core/trace/a.cpp", "#include <mpi.h>\n")), 1)
