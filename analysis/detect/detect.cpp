@@ -53,8 +53,8 @@ Detection detect(const RecordSource& source, const Options& options) {
   add_shared_work(reduced, peers, options, work);
   relate_classes(peers, work);
   Findings findings;
+  findings.units = slow_units(work, peers, options);
   findings.stalls = stalled_ranks(work, peers, options);
-  findings.units = slow_units(work, peers, findings.stalls, options);
   findings.links = slow_links(reduced, peers, options);
   detection.root_causes = name_root_causes(reduced, peers, findings, options);
   return detection;

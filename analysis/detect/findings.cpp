@@ -15,21 +15,23 @@ constexpr std::size_t kMinSteps = 3;   ///< active steps of a finding
 constexpr double kFar = 3.5;           ///< standard deviations from which a value is an outlier
 constexpr double kRateMargin = 0.005;  ///< fraction of the requested false-alarm rate that is used:
                                        ///< noise and tails are estimated from few steps
+constexpr std::size_t kFew = 4;        ///< ranks; half of them have too few steps
 constexpr double kMaxTailShare = 0.5;  ///< upper bound of the assumed fraction of outliers
 /// Quantile of the distances below the usual level that is used; converted to a standard deviation
 /// like a median.
 constexpr double kBelowShare = 0.6;
 
 /// Returns the fraction of a healthy rank's steps that are outliers, from the ranks that have the
-/// fewest: at least half of them, and at most all but one. Adds 1 + √(number of outliers) for
-/// chance. far: number of outliers by rank. least: lower bound.
+/// fewest: half of them; of kFew at most, all but one if that gives less. Adds 1 + √(number of
+/// outliers) for chance. far: number of outliers by rank. least: lower bound.
 double usual_share(std::vector<double> far, std::size_t steps, double least) {
   if (far.empty()) return least;
   std::sort(far.begin(), far.end());
   const std::size_t half = (far.size() + 1) / 2;
   double share = kMaxTailShare;
   double hits = 0.0;
-  for (std::size_t rank = 0; rank < std::max(half, far.size() - 1); ++rank) {
+  const std::size_t most = far.size() <= kFew ? std::max(half, far.size() - 1) : half;
+  for (std::size_t rank = 0; rank < most; ++rank) {
     hits += far[rank];
     if (rank + 1 >= half)
       share = std::min(share,

@@ -44,8 +44,9 @@ Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Sca
 double spread_below(const std::vector<double>& levels, double usual);
 
 /// Sets tail_share and far_share of all strands to one estimate, from the half of the strands that
-/// has the fewest outliers. Strands whose noise is 0 are not used for the estimate: they have no
-/// peers. steps: values in a strand. min_far_share: lower bound of far_share.
+/// has the fewest outliers (of four or fewer, from all but one). Strands whose noise is 0 are not
+/// used for the estimate: they have no peers. steps: values in a strand. min_far_share: lower bound
+/// of far_share.
 void set_tails(std::vector<Strand>& strands, std::size_t steps,
                double min_far_share = kMinTailShare);
 

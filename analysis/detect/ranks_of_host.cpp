@@ -8,7 +8,15 @@
 namespace megascope::detect {
 namespace {
 
-constexpr std::size_t kMinRanks = 3;  ///< of two ranks it is not known which of them differs
+constexpr std::size_t kMinRanks = 4;   ///< with fewer, the median of the others is not reliable
+constexpr double kMedianNoise = 1.25;  ///< standard deviation of a median, over that of a mean
+
+/// Mean of the two middle values if their number is even.
+double middle_of(std::vector<double> values) {
+  const double lower = median(values);
+  for (double& value : values) value = -value;
+  return 0.5 * (lower - median(values));
+}
 
 /// Returns a rank's series less the median of the host's other ranks.
 Strand relative_to_others(const WorkUnits& tested, const std::vector<std::size_t>& ranks,
@@ -24,9 +32,10 @@ Strand relative_to_others(const WorkUnits& tested, const std::vector<std::size_t
       others.push_back(tested.strands[other].values[step]);
       square += tested.strands[other].noise[step] * tested.strands[other].noise[step];
     }
-    strand.values[step] -= median(others);
+    strand.values[step] -= middle_of(others);
     strand.noise[step] = std::sqrt(strand.noise[step] * strand.noise[step] +
-                                   square * others_share * others_share);
+                                   square * kMedianNoise * kMedianNoise * others_share *
+                                       others_share);
   }
   return strand;
 }

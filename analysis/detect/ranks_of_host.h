@@ -7,7 +7,8 @@
 
 namespace megascope::detect {
 
-/// Finds ranks of a slow host that are slower than its other ranks. The findings are relative to
+/// Finds ranks of a slow host that are slower than its other ranks: fewer than half of its ranks,
+/// of four or more. The findings are relative to
 /// these: Finding::excess is in addition to that of the host. host: kHost. The ranks must have
 /// strands of their own.
 std::vector<SlowUnit> slow_ranks_of_host(const WorkUnits& tested, const SlowUnit& host,

@@ -42,4 +42,19 @@ double noise_of(const std::vector<double>& series) {
   return kSmallestOfThree * std::min({of_differences, below, spread(series)});
 }
 
+std::vector<double> relative_levels(const std::vector<std::vector<double>>& series) {
+  std::vector<std::vector<double>> differences(series.size());
+  const std::size_t steps = series.empty() ? 0 : series[0].size();
+  for (std::size_t step = 0; step < steps; ++step) {
+    std::vector<double> of_step;
+    for (const std::vector<double>& one : series) of_step.push_back(one[step]);
+    const double usual = quantile(of_step, kUsual);
+    for (std::size_t i = 0; i < differences.size(); ++i)
+      differences[i].push_back(series[i][step] - usual);
+  }
+  std::vector<double> levels;
+  for (std::vector<double>& difference : differences) levels.push_back(median(difference));
+  return levels;
+}
+
 }  // namespace megascope::detect

@@ -25,6 +25,11 @@ double spread(std::vector<double> values);
 /// Returns the distance between the first and the last fifth of the values; 0 if there are none.
 double fifth_range(std::vector<double> values);
 
+/// Returns the median over the steps of each series, relative to quantile(kUsual) of all series in
+/// the step: what all have in common, such as a drift of the load, does not count. Outer index:
+/// series; all have the same number of steps.
+std::vector<double> relative_levels(const std::vector<std::vector<double>>& series);
+
 /// Estimates the standard deviation of a series that may be higher in some of its steps: the
 /// smallest of three estimates (consecutive differences, distance of the lower values from the
 /// median, spread), increased by 15 %. For fewer than four values: the spread.

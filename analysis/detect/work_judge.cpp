@@ -41,11 +41,9 @@ double rise_of(const std::vector<double>& series, const Finding& finding) {
 /// ranks each is reported.
 class WorkJudge {
  public:
-  WorkJudge(const WorkSeries& work, const Peers& peers, const std::vector<Finding>& stalls,
-            const Options& options)
+  WorkJudge(const WorkSeries& work, const Peers& peers, const Options& options)
       : work_(work),
         peers_(peers),
-        stalls_(stalls),
         options_(options),
         steps_(work.excess.empty() ? 0 : work.excess[0].size()),
         tested_(work_units(work, peers, options)),
@@ -231,10 +229,11 @@ class WorkJudge {
     Unit rest = tested_.units[unit];
     for (const std::size_t strand : strands) {
       const auto at = std::find(rest.strands.begin(), rest.strands.end(), strand);
-      if (at == rest.strands.end() || rest.strands.size() < 2) return {};
+      if (at == rest.strands.end()) continue;  // part of a class that is judged as a whole
       rest.weights.erase(rest.weights.begin() + (at - rest.strands.begin()));
       rest.strands.erase(at);
     }
+    if (rest.strands.empty()) return {};
     return describe(tested_.strands, rest, found, score_threshold(options_));
   }
 
@@ -260,6 +259,12 @@ class WorkJudge {
     return false;
   }
 
+  bool is_found(const SlowUnit& rank) const {
+    return std::any_of(found_.begin(), found_.end(), [&](const SlowUnit& found) {
+      return found.kind == Together::kRank && found.index == rank.index;
+    });
+  }
+
   /// Adds ranks of the host just found that are slower than its other ranks. Restates how slow the
   /// host is without them; removes it if little is left.
   void add_ranks_of_host(std::size_t named, const Scan& scan) {
@@ -270,11 +275,11 @@ class WorkJudge {
     const Finding rest = without(named, slower, scan);
     const bool is_left = is_worth_it(rest, options_) &&
                          rest.excess > std::max(kLittle, apart_of(named));
-    if (is_left)
-      found_.back().finding = rest;
-    else
-      found_.pop_back();
+    if (!is_left) found_.pop_back();
+    if (is_left) found_.back().finding = rest;
     for (SlowUnit& rank : ranks) {
+      if (is_found(rank)) continue;
+      is_explained_[rank.index] = true;
       if (!is_left) rank.within.clear();
       found_.push_back(std::move(rank));
     }
@@ -295,7 +300,7 @@ class WorkJudge {
     if (!scans[named].is_uneven && is_of_one_rank(named, scans, finding)) return;
     if (!changed_itself(tested_.units[named], finding)) return;
     if (tested_.kinds[named].kind == Together::kClass &&
-        finding.excess - dragged(work_, found_, stalls_, tested_.kinds[named].index, finding) <
+        finding.excess - dragged(work_, found_, tested_.kinds[named].index, finding) <
             kMinRemainder * finding.excess)
       return;
     for (const std::size_t one : tested_.units[named].strands) is_explained_[one] = true;
@@ -324,27 +329,11 @@ class WorkJudge {
     found_.push_back(std::move(unit));
   }
 
-  /// Returns the median over the steps of each class's level, relative to that of the classes in
-  /// the step: what all classes have in common, such as a drift of the load, does not count.
-  std::vector<double> relative_levels() const {
-    std::vector<std::vector<double>> differences(work_.class_level.size());
-    for (std::size_t step = 0; step < steps_; ++step) {
-      std::vector<double> of_step;
-      for (const std::vector<double>& level : work_.class_level) of_step.push_back(level[step]);
-      const double usual = quantile(of_step, kUsual);
-      for (std::size_t i = 0; i < differences.size(); ++i)
-        differences[i].push_back(work_.class_level[i][step] - usual);
-    }
-    std::vector<double> levels;
-    for (std::vector<double>& difference : differences) levels.push_back(median(difference));
-    return levels;
-  }
-
   /// Compares each stage with the other stages over the whole run, to find those that are slow
   /// since the first step. This replaces a finding of a change only if it is much larger.
   void judge_stages() {
     constexpr double kMuchMore = 2.0;
-    const std::vector<double> levels = relative_levels();
+    const std::vector<double> levels = relative_levels(work_.class_level);
     std::vector<double> sorted = levels;
     const double usual = quantile(sorted, kUsual);
     double mean = 0.0;
@@ -366,7 +355,7 @@ class WorkJudge {
       finding.excess = levels[i] - usual;
       finding.score = 0.5 * z * z;
       finding.threshold = threshold;
-      finding.excess -= dragged(work_, found_, stalls_, i, finding);
+      finding.excess -= dragged(work_, found_, i, finding);
       if (finding.excess < kMinRemainder * (levels[i] - usual) || !is_worth_it(finding, options_))
         continue;
       if (same == found_.end()) {
@@ -381,7 +370,6 @@ class WorkJudge {
 
   const WorkSeries& work_;
   const Peers& peers_;
-  const std::vector<Finding>& stalls_;
   const Options& options_;
   std::size_t steps_;
   const WorkUnits tested_;
@@ -393,8 +381,8 @@ class WorkJudge {
 }  // namespace
 
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers,
-                                 const std::vector<Finding>& stalls, const Options& options) {
-  return WorkJudge(work, peers, stalls, options).judge();
+                                 const Options& options) {
+  return WorkJudge(work, peers, options).judge();
 }
 
 }  // namespace megascope::detect

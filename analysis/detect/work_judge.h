@@ -84,11 +84,10 @@ struct SlowUnit {
 };
 /// Finds the units whose work is slow. Units with the highest score come first; what a unit
 /// explains is not reported again. A host whose ranks are all slow therefore scores higher than one
-/// of its ranks, and is reported instead of them. A rank is in one unit; a slow class may contain
-/// it too. stalls: result of stalled_ranks(); pauses in work in which a class synchronises do not
-/// make the class slow.
+/// of its ranks, and is reported instead of them. A slow class or host may contain a rank that is
+/// reported, too.
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers,
-                                 const std::vector<Finding>& stalls, const Options& options);
+                                 const Options& options);
 
 /// Finds ranks that pause more than the others. Returns one finding for each rank; is_there() is
 /// false for ranks that do not. Finding::excess is a log factor of the whole step.

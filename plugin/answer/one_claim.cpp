@@ -34,7 +34,7 @@ bool claim_the_same(const RootCause& one, const RootCause& other) {
 bool is_compared_within(const RootCause& part, const RootCause& whole) {
   if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
     return false;
-  if (part.within.cause == whole.cause && part.within.ranks == whole.ranks) return true;
+  if (part.within.is_there() && std::ranges::includes(whole.ranks, part.within.ranks)) return true;
   const bool is_stage = whole.cause == Cause::kStageImbalance;
   const bool are_all_replicas = whole.cause == Cause::kInputImbalance &&
                                 !whole.groups.contains("dp");
@@ -43,7 +43,9 @@ bool is_compared_within(const RootCause& part, const RootCause& whole) {
   return are_all_replicas || (is_stage && part.cause == Cause::kSlowHost);
 }
 
+/// Does nothing if the part is already compared within a smaller set.
 void set_within(RootCause& part, const RootCause& whole) {
+  if (part.within.is_there() && part.within.ranks != whole.ranks) return;
   part.within = {whole.cause, whole.ranks, -1};
   part.has_specified_groups = whole.has_specified_groups;
   const auto stage = whole.groups.find("pp");

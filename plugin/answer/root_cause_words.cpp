@@ -72,7 +72,8 @@ std::string addition_text(const RootCause& root_cause) {
   if (root_cause.within.cause == Cause::kStageImbalance)
     return fmt::format(", in addition to what {} {} more to do", whole_text(root_cause.within),
                        root_cause.within.stage < 0 ? "have" : "has");
-  if (root_cause.within.cause == Cause::kSlowHost) return ", in addition to what the host is slow";
+  if (root_cause.within.cause == Cause::kSlowHost)
+    return ", in addition to the slowness of its host";
   return fmt::format(
       ", in addition to the work that differs between {}",
       root_cause.has_specified_groups ? "replicas" : ranks_text(root_cause.within.ranks));

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <string>
 
 /// Ranks that make their class slow, through work in which it synchronises.
 namespace megascope::detect {
@@ -27,7 +28,6 @@ Finding always(double excess) { return finding_of(std::vector<bool>(kSteps, true
 struct Class {
   WorkSeries work;
   std::vector<SlowUnit> found;
-  std::vector<Finding> stalls = std::vector<Finding>(4);
 
   Class() {
     for (const std::vector<std::size_t>& members : {std::vector<std::size_t>{0, 1}, {2, 3}}) {
@@ -43,7 +43,7 @@ struct Class {
     found.push_back({Together::kRank, rank, {rank}, always(excess)});
   }
   double dragged(const Finding& of_class) const {
-    return detect::dragged(work, found, stalls, 0, of_class);
+    return detect::dragged(work, found, 0, of_class);
   }
 };
 
@@ -63,17 +63,15 @@ TEST(DraggedClasses, ASlowGroupIsNotTheClass) {
   EXPECT_EQ(none.dragged(always(0.2)), 0.0);
 }
 
-TEST(DraggedClasses, APauseInASynchronisedGroupIsOneOfTheClass) {
+TEST(DraggedClasses, WorkOfTwoOperationsAddsUp) {
   Class one;
-  one.work.shared.resize(1);
-  one.work.shared[0].members = {0, 1, 2, 3};
-  std::vector<bool> even(kSteps);
-  for (std::size_t step = 0; step < kSteps; step += 2) even[step] = true;
-  one.stalls[3] = finding_of(even, 0.3);
-  EXPECT_NEAR(one.dragged(finding_of(even, 0.2)), 0.3, 1e-9);
-  EXPECT_NEAR(one.dragged(always(0.2)), 0.15, 1e-9) << "half of the steps";
-  one.found.push_back({Together::kClass, 0, {0, 1, 2, 3}, always(0.2)});
-  EXPECT_NEAR(one.dragged(finding_of(even, 0.2)), 0.3, 1e-9) << "the class itself is no reason";
+  for (std::size_t i = 0; i < 2; ++i) {
+    one.work.shared[i].members = {0, 1, 2, 3};
+    one.work.shared[i].share = 0.3;
+    one.work.shared[i].operation = std::string(1, static_cast<char>('a' + i));
+  }
+  one.slow_down(2, std::log(5.0));
+  EXPECT_NEAR(one.dragged(always(0.9)), -std::log(1.0 - 0.6 * 0.8), 1e-9);
 }
 
 /// One of four ranks pauses in half of the steps, and no other ever does.

@@ -60,6 +60,22 @@ TEST(OneClaim, ARankOfASlowStageIsReportedToBeSlowInAdditionToTheStage) {
   }
 }
 
+TEST(OneClaim, ARankOfASlowHostStaysComparedWithItInASlowStage) {
+  RootCause stage = root_cause(Cause::kStageImbalance, {0, 1, 2, 3, 4, 5, 6, 7}, 0.2);
+  RootCause rank = root_cause(Cause::kSlowCompute, {6}, 0.1);
+  rank.within = {Cause::kSlowHost, {4, 5, 6, 7}, -1};
+  auto annotated = claimed({stage, root_cause(Cause::kSlowHost, {4, 5, 6, 7}, 0.15), rank});
+  ASSERT_EQ(annotated.size(), 3U);
+  EXPECT_EQ(annotated[2].within.cause, Cause::kSlowHost);
+  EXPECT_THAT(annotated[2].within.ranks, ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(root_cause_title(annotated[2]),
+            "Rank 6 computes 1.25 times as long as the other ranks of its host, in addition to "
+            "the slowness of its host");
+  annotated.erase(annotated.begin() + 1);
+  drop_absent_wholes(annotated);
+  EXPECT_FALSE(annotated[1].within.is_there());
+}
+
 TEST(OneClaim, OfGroupsThatWereInferredTheWordsAreRanks) {
   RootCause some = root_cause(Cause::kStageImbalance, {4, 5, 6, 7}, 0.2);
   some.has_specified_groups = false;

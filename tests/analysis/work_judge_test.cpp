@@ -18,7 +18,8 @@ constexpr std::size_t kSteps = 20;
 struct Work {
   std::size_t ranks = 8;
   std::size_t ranks_per_host = 4;
-  std::size_t stages = 1;  ///< stage of a rank: its index modulo this
+  std::size_t stages = 1;         ///< stage of a rank: its index modulo this
+  bool are_hosts_stages = false;  ///< then it is its host
   double noise = 0.003;
   unsigned seed = 11;
   std::function<double(std::size_t, std::size_t)> factor = [](std::size_t, std::size_t) {
@@ -50,8 +51,9 @@ struct Work {
     result.hosts.resize(ranks / ranks_per_host);
     if (stages > 1) result.replicas.resize(ranks / stages);
     for (std::size_t rank = 0; rank < ranks; ++rank) {
-      result.class_of.push_back(rank % stages);
-      result.classes[rank % stages].push_back(rank);
+      const std::size_t stage = are_hosts_stages ? rank / ranks_per_host : rank % stages;
+      result.class_of.push_back(stage);
+      result.classes[stage].push_back(rank);
       result.host_of.push_back(rank / ranks_per_host);
       result.hosts[rank / ranks_per_host].push_back(rank);
       if (stages > 1) result.replicas[rank / stages].push_back(rank);
@@ -64,7 +66,7 @@ struct Work {
     const Peers all_peers = peers();
     WorkSeries work = compare_work(reduced_work, all_peers);
     relate_classes(all_peers, work);
-    return slow_units(work, all_peers, {}, Options{});
+    return slow_units(work, all_peers, Options{});
   }
 };
 
@@ -109,6 +111,32 @@ TEST(WorkJudge, NamesBothASlowHostAndItsRankThatIsSlowForAWhile) {
   EXPECT_NEAR(std::exp(found[1].finding.excess), 1.3, 0.02);
   EXPECT_EQ(found[1].finding.onset, 5u);
   EXPECT_EQ(found[1].finding.last, 14u);
+}
+
+/// The host's ranks are a whole class, which is judged as such.
+TEST(WorkJudge, AHostThatIsAWholeStageIsKeptBesideItsSlowerRank) {
+  Work work{.ranks = 16, .ranks_per_host = 4, .stages = 4, .are_hosts_stages = true};
+  work.factor = [](std::size_t rank, std::size_t step) {
+    const double of_host = rank / 4 == 1 && step >= 6 ? 1.2 : 1.0;
+    return rank == 6 ? 1.3 * of_host : of_host;
+  };
+  std::vector<std::size_t> named;
+  for (const SlowUnit& unit : work.found()) {
+    named.push_back(unit.index);
+    EXPECT_EQ(unit.kind, named.back() == 1 ? Together::kHost : Together::kRank);
+  }
+  EXPECT_THAT(named, testing::UnorderedElementsAre(1u, 6u)) << "each once";
+}
+
+TEST(WorkJudge, RanksOfASlowHostThatAreEqualAreNotNamed) {
+  for (const std::size_t on_host : {3U, 4U, 5U}) {
+    for (unsigned seed = 1; seed <= 100; ++seed) {
+      Work work{.ranks = 4 * on_host, .ranks_per_host = on_host, .noise = 0.03, .seed = seed};
+      work.factor = [&](std::size_t rank, std::size_t) { return rank < on_host ? 1.2 : 1.0; };
+      for (const SlowUnit& unit : work.found())
+        EXPECT_EQ(unit.kind, Together::kHost) << on_host << " ranks, seed " << seed;
+    }
+  }
 }
 
 /// The other ranks of its host are slower by little, for a while, as hosts of a machine are.

@@ -180,6 +180,15 @@ TEST(LiveCompatText, AViewOfARankThatIsAheadWaitsForItsToken) {
   EXPECT_EQ(counts_of(text.scene.texts()), (std::vector<std::size_t>{2}));
 }
 
+TEST(LiveCompatText, TokensOfWhichOnlySomeHaveStepsLoseNoViews) {
+  Text text(generate_with("MLP1_mat_mul", "NoOp"));
+  for (std::uint64_t tokens = 3; tokens <= 5; ++tokens) {
+    text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, tokens, 2}}, 1);
+    text.make_token(tokens == 3 ? std::optional(text.scene.steps - 1) : std::nullopt);
+  }
+  EXPECT_EQ(counts_of(text.scene.texts()), (std::vector<std::size_t>{6, 2, 2}));
+}
+
 TEST(LiveCompatText, ViewsWithoutValuesWaitForALazyClientUpToABoundToo) {
   Text text(generate_with("MLP1_mat_mul", "Empty"));
   for (int step = 0; step < 40'000; ++step)

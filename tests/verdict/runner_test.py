@@ -74,8 +74,10 @@ class MpiRuns(unittest.TestCase):
     def test_a_loss_without_a_cause_names_the_rank_on_which_most_of_it_is_lost(self):
         with tempfile.TemporaryDirectory() as directory:
             runs.write_seed(directory, 9497)  # rank 4 pauses in four of 20 steps
-            result = subprocess.run([MEGASCOPE, "analyze", os.path.join(runs.directory_of(directory, 9497), "run")],
-                                    capture_output=True, text=True, timeout=60, check=False)
+            command = [MEGASCOPE, "analyze", os.path.join(runs.directory_of(directory, 9497), "run")]
+            result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+            answer = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, timeout=60, check=False).stdout)
+        self.assertEqual((answer["culprits"], answer["loss"]["mostly_in"]["kind"], answer["loss"]["mostly_in"]["name"]), ([], "rank", "rank 4"))
         self.assertIn("No cause was found for it, but most of it is lost on rank 4: without what is slow there the run would be 1.06 times as fast.",
                       " ".join(result.stdout.split()))
 

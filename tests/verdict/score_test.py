@@ -71,11 +71,12 @@ class TotalsOfCases(unittest.TestCase):
         totals.add(score.score_of(said(("slow_compute", 1)), [RANK_1]), False, 2, True)
         totals.add(score.score_of(said(("host_stall", 1), ("slow_compute", 3)), [RANK_1]), False, 0, False)
         totals.add(score.score_of(said(("slow_compute", 1)), [[]]), True, 0, False)
+        totals.add(score.score_of([], [[]]), True, 0, True, has_hint=True)
         totals.add_failure()
         self.assertEqual(totals.lines(), [
-            "right: 1/4 (ranks right: 1/4; could not be analysed: 1)",
+            "right: 2/5 (ranks right: 2/5; could not be analysed: 1)",
             "precision 0.500 (2/4), recall 1.000 (2/2), cause 0.500 (1/2)",
-            "healthy accused: 1/1 (no cause, but where most is lost: 0); contradictions: 2"])
+            "healthy accused: 1/2 (no cause, but where most is lost: 1); contradictions: 2"])
 
 
 class GroupsOfCases(unittest.TestCase):

@@ -66,6 +66,8 @@ void CompatHub::receive_view(Client& client, Seen& seen, Waiting&& waiting, std:
 /// Queues a view. During generation every step's rows are sent, even to a slow client, up to
 /// kMaxTextViewBytes; otherwise only the latest view is kept.
 void CompatHub::wait(Client& client, Waiting&& waiting) {
+  if (!client.finish.empty() && client.progress.is_ahead(waiting.view->step))
+    return;  // training goes on; it must not take the space of the text's last views
   const std::size_t bytes = bytes_of(*waiting.view);
   if (client.mode == Mode::kGenerating && client.waiting_bytes + bytes <= kMaxTextViewBytes) {
     client.waiting_bytes += bytes;
@@ -190,7 +192,9 @@ bool CompatHub::is_after_text(const Client& client, const Seen& seen, const View
 
 bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
-    const ViewPointer held = client.waiting.front().view;
+    const ViewPointer first = client.waiting.front().view;
+    const ViewPointer held = first != nullptr ? first
+                                              : hub_.store().cache.find(client.waiting.front().key);
     // Of a rank that is ahead of the one that reports tokens: the text may have ended before.
     if (held != nullptr && client.finish.empty() && client.progress.is_ahead(held->step))
       return false;

@@ -13,10 +13,11 @@ class TextProgress {
   TextProgress() = default;
   /// prompt: length in tokens of the shortest prompt.
   explicit TextProgress(std::uint64_t prompt) : prompt_(prompt) {}
-  /// step: of the step that computed the token, if the application reports it.
+  /// step: of the step that computed the token; nullopt: the application did not report it, so the
+  /// end of the text is unknown.
   void add_token(std::optional<std::int64_t> step) {
     ++made_;
-    if (step) last_step_ = std::max(last_step_.value_or(*step), *step);
+    last_step_ = step ? std::optional(std::max(last_step_.value_or(*step), *step)) : std::nullopt;
   }
   /// Whether a step is later than that of the last token. False if the application reports no
   /// steps.

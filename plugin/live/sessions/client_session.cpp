@@ -208,6 +208,8 @@ ClientSession::Clock::duration ClientSession::waited() const {
 
 void ClientSession::give_up_if_stuck() {
   constexpr std::chrono::milliseconds kStuck{100};
+  // Where this thread had no core for a while, time alone says nothing about the client.
+  constexpr unsigned kLooks = 5;
   const bool is_idle = !is_sending_ && !is_closing_;
   if (is_idle && !endpoint_.is_waiting_for_verdict(id_)) return;
   const std::optional<int> left = unsent();
@@ -215,7 +217,10 @@ void ClientSession::give_up_if_stuck() {
   if (is_idle && *left == 0) return;
   if (left_ < 0 || *left < left_) took_ = Clock::now();
   left_ = *left;
-  if (std::min(waited(), Clock::now() - took_) >= kStuck) give_up();
+  const Clock::duration stuck = std::min(waited(), Clock::now() - took_);
+  looks_ = stuck < stuck_ ? 0 : looks_ + 1;
+  stuck_ = stuck;
+  if (stuck >= kStuck && looks_ >= kLooks) give_up();
 }
 
 std::optional<int> ClientSession::unsent() {

@@ -74,7 +74,9 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   Outgoing message_;                        ///< being sent
   Clock::time_point began_;                 ///< when sending of message_ started
   int left_ = -1;  ///< at the end of the run: bytes in the kernel's buffer; -1: not checked yet
-  Clock::time_point took_;  ///< when left_ last decreased
+  Clock::time_point took_;    ///< when left_ last decreased
+  Clock::duration stuck_{0};  ///< time since the client last took anything, at the latest look
+  unsigned looks_ = 0;        ///< looks since then
   bool is_open_ = false;
   bool is_pinging_ = false;
   bool is_sending_ = false;
