@@ -106,7 +106,8 @@ class Timelines(Case):
         with open(damaged, "w", encoding="utf-8") as file:
             json.dump(content, file)
         output = self.analyzed(self.imported(damaged, "--from", "chrome", "--parallel", "tp=4,pp=4,dp=4"))
-        self.assertEqual(sum(output.answer["import"]["repairs"].values()), 8)
+        repairs = output.answer["import"]["repairs"]  # operations of the job itself overlap, which changes no time
+        self.assertEqual(sum(count for kind, count in repairs.items() if kind != "overlap"), 8)
         self.assertEqual(self.named(output), [("slow_compute", [0])])
         self.assertAlmostEqual(output.slowdown / 1.973, 1, delta=0.01)
 
