@@ -16,12 +16,14 @@ bool is_active(const Finding& finding, std::size_t step) {
   return step < finding.is_active.size() && finding.is_active[step];
 }
 
-/// A group of ranks that synchronise, and what was found in it.
-struct Group {
-  double share = 0.0;  ///< SharedSeries::share
-  std::vector<const Finding*> slow;
+/// Findings of ranks in a group that synchronises.
+using Slow = std::vector<const Finding*>;
+
+/// The groups of a class that synchronise in one operation.
+struct Operation {
+  std::vector<Slow> groups;
+  double share = 0.0;  ///< sum of SharedSeries::share
 };
-using Groups = std::vector<Group>;  ///< those of a class that synchronise in one operation
 
 bool is_hit(const SharedSeries& shared, const SlowUnit& unit) {
   return unit.kind != Together::kClass &&
@@ -30,48 +32,40 @@ bool is_hit(const SharedSeries& shared, const SlowUnit& unit) {
          });
 }
 
-double slowness_in(const Group& group, std::size_t step) {
-  double excess = 0.0;
-  for (const Finding* finding : group.slow) {
-    if (is_active(*finding, step)) excess = std::max(excess, finding->excess);
+/// Returns the log factor by which most groups are slow in a step.
+double slowness_in(const Operation& operation, std::size_t step) {
+  std::vector<double> excess;
+  for (const Slow& group : operation.groups) {
+    excess.push_back(0.0);
+    for (const Finding* finding : group) {
+      if (is_active(*finding, step)) excess.back() = std::max(excess.back(), finding->excess);
+    }
   }
-  return excess;
-}
-
-/// Returns the excess of most groups.
-template <class Function>
-double of_most(const Groups& groups, Function&& excess_of) {
-  std::vector<double> values;
-  for (const Group& group : groups) values.push_back(excess_of(group));
-  return quantile(values, kUsual);
-}
-
-double share_of(const Groups& groups) {
-  double share = 0.0;
-  for (const Group& group : groups) share += group.share / static_cast<double>(groups.size());
-  return share;
+  return quantile(excess, kUsual);
 }
 
 }  // namespace
 
 double dragged(const WorkSeries& work, const std::vector<SlowUnit>& found, std::size_t class_index,
                const Finding& finding) {
-  std::map<std::string, Groups> operations;
+  if (found.empty()) return 0.0;
+  std::map<std::string, Operation> operations;
   for (const SharedSeries& shared : work.shared) {
     if (shared.class_index != class_index) continue;
-    Group& group = operations[shared.operation].emplace_back();
-    group.share = shared.share;
+    Operation& operation = operations[shared.operation];
+    operation.share += shared.share;
+    Slow& slow = operation.groups.emplace_back();
     for (const SlowUnit& unit : found) {
-      if (is_hit(shared, unit)) group.slow.push_back(&unit.finding);
+      if (is_hit(shared, unit)) slow.push_back(&unit.finding);
     }
   }
   double sum = 0.0;
   for (std::size_t step = 0; step < finding.is_active.size(); ++step) {
     if (!finding.is_active[step]) continue;
     double saved = 0.0;
-    for (const auto& [operation, groups] : operations) {
-      const auto in_step = [step](const Group& group) { return slowness_in(group, step); };
-      saved += share_of(groups) * -std::expm1(-of_most(groups, in_step));
+    for (const auto& [name, operation] : operations) {
+      const double share = operation.share / static_cast<double>(operation.groups.size());
+      saved += share * -std::expm1(-slowness_in(operation, step));
     }
     sum -= std::log1p(-std::min(saved, kMaxSaved));
   }

@@ -33,9 +33,8 @@ Strand relative_to_others(const WorkUnits& tested, const std::vector<std::size_t
       square += tested.strands[other].noise[step] * tested.strands[other].noise[step];
     }
     strand.values[step] -= middle_of(others);
-    strand.noise[step] = std::sqrt(strand.noise[step] * strand.noise[step] +
-                                   square * kMedianNoise * kMedianNoise * others_share *
-                                       others_share);
+    strand.noise[step] = std::hypot(strand.noise[step],
+                                    kMedianNoise * others_share * std::sqrt(square));
   }
   return strand;
 }

@@ -180,6 +180,21 @@ TEST(LiveCompatText, AViewOfARankThatIsAheadWaitsForItsToken) {
   EXPECT_EQ(counts_of(text.scene.texts()), (std::vector<std::size_t>{2}));
 }
 
+TEST(LiveCompatText, AClientThatTrainsAfterItsTextReceivesTheViewsOfTraining) {
+  Text text(generate_with("MLP1_mat_mul", "NoOp"));
+  const auto show = [&] { text.scene.show({.name = "mlp1", .layer = 0, .shape = {1, 3, 2}}); };
+  show();
+  text.make_token(text.scene.steps - 1);
+  text.answer({{"type", "finish"}, {"text", {"abcx"}}});
+  EXPECT_EQ(text.scene.texts().back()["type"], "finish");
+  text.scene.say({{"type", "run_training_step"},
+                  {"visualization_flags", {{"MLP1_mat_mul", true}}},
+                  {"compressor_config", {{"MLP1_mat_mul", {{"compressor_type", "NoOp"}}}}}});
+  show();
+  text.scene.now_ns += 2 * kSecond;
+  EXPECT_THAT(counts_of(text.scene.texts()), testing::Not(IsEmpty()));
+}
+
 TEST(LiveCompatText, TokensOfWhichOnlySomeHaveStepsLoseNoViews) {
   Text text(generate_with("MLP1_mat_mul", "NoOp"));
   for (std::uint64_t tokens = 3; tokens <= 5; ++tokens) {

@@ -105,6 +105,7 @@ void CompatHub::stop(ClientId id, Client& client) {
   client.has_started = false;
   client.wants_pca = false;
   client.first_step.reset();
+  client.progress = {};
   client.mode = Mode::kIdle;
 }
 

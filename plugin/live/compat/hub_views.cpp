@@ -192,16 +192,13 @@ bool CompatHub::is_after_text(const Client& client, const Seen& seen, const View
 
 bool CompatHub::next_view(Client& client, std::string& text) {
   while (!client.waiting.empty()) {
-    const ViewPointer first = client.waiting.front().view;
-    const ViewPointer held = first != nullptr ? first
-                                              : hub_.store().cache.find(client.waiting.front().key);
+    const Waiting one = client.waiting.front();
+    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.key);
     // Of a rank that is ahead of the one that reports tokens: the text may have ended before.
-    if (held != nullptr && client.finish.empty() && client.progress.is_ahead(held->step))
+    if (view != nullptr && client.finish.empty() && client.progress.is_ahead(view->step))
       return false;
-    const Waiting one = std::move(client.waiting.front());
     client.waiting.pop_front();
     if (one.view != nullptr) client.waiting_bytes -= bytes_of(*one.view);
-    const ViewPointer view = one.view != nullptr ? one.view : hub_.store().cache.find(one.key);
     const auto seen = std::ranges::find_if(
         client.seen, [&](const Seen& other) { return has(other.capture_requests, one.key.first); });
     if (view == nullptr || seen == client.seen.end() || is_after_text(client, *seen, *view))

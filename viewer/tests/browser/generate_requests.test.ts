@@ -1,8 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { generated, made, phase, PROMPT } from "./generate_page";
-
 import { drawn, launch, missing, mockOf, open, type Mock } from "./page";
 
 describe.skipIf(missing)("requests to generate, and their ends", () => {
