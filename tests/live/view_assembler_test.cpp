@@ -259,14 +259,15 @@ TEST(LiveViewAssembler, MemoryIsBounded) {
   EXPECT_EQ(joined.assembler.waiting_bytes(), 0U);
 }
 
-/// Steps of 30 s: the other rank's letter leaves where its next one begins, and is there one or two
-/// later.
+/// Steps of 20 s: the other rank's update waits for the one before it, and both wait for boundaries
+/// of both ranks.
 TEST(LiveViewAssembler, WaitsForSlowStepsByTheirNumber) {
+  constexpr std::uint64_t kLateBlocks = 9;
   Joined joined;
   joined.add(0, part(3, 0, 3, {1, 2, 3, 5, 6, 7}));
-  for (std::uint64_t block = 1; block < ViewAssembler::kTimeoutBlocks; ++block) {
+  for (std::uint64_t block = 1; block < kLateBlocks; ++block) {
     joined.assembler.receive_block();
-    joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 30 * kSecond, false,
+    joined.assembler.expire(kSecond + static_cast<std::int64_t>(block) * 20 * kSecond, false,
                             joined.whole);
     ASSERT_THAT(joined.whole, IsEmpty());
   }

@@ -45,9 +45,11 @@ class ViewAssembler {
   /// Timeout if no more steps begin.
   static constexpr std::int64_t kMaxTimeoutNs = 300'000'000'000;
   /// A rank update leaves at the rank's next step boundary, if the previous one has been delivered.
-  /// Rank 0 receives it at its own next boundary, or one later if it is large. Rank 0's own parts
-  /// arrive at once, and one boundary may process two blocks.
-  static constexpr std::uint64_t kTimeoutBlocks = 4;
+  /// Between ranks that enter MPI only at boundaries, in MPI libraries without single copy, a large
+  /// one is delivered two boundaries later, or four if the ranks' order varies; so a part arrives
+  /// up to eight boundaries late. Rank 0's own parts arrive at once, and one boundary may process
+  /// two blocks.
+  static constexpr std::uint64_t kTimeoutBlocks = 12;
 
   /// Result of add() for a part.
   enum class Fate : std::uint8_t {
