@@ -120,7 +120,7 @@ class Judge {
 
   void run() {
     for (RootCause& root_cause : detection_.root_causes) {
-      if (root_cause.cause == Cause::kSlowLink) continue;
+      if (analysis::is_of_messages(root_cause.cause)) continue;
       if (is_preempted(root_cause))
         root_cause.cause = Cause::kPreempted;
       else

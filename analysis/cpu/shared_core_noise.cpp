@@ -45,9 +45,7 @@ bool share_cores(std::span<const SharedCores> shared, const std::vector<std::int
 
 bool may_be_scheduling(const std::vector<RankCpu>& times, std::span<const SharedCores> shared,
                        const RootCause& root_cause) {
-  if ((root_cause.cause != Cause::kSlowCompute && root_cause.cause != Cause::kHostStall &&
-       root_cause.cause != Cause::kInputImbalance) ||
-      !share_cores(shared, root_cause.ranks))
+  if (!analysis::is_of_compared_work(root_cause.cause) || !share_cores(shared, root_cause.ranks))
     return false;
   return std::ranges::any_of(root_cause.ranks, [&](std::int32_t world_rank) {
     const auto rank = std::ranges::find(times, world_rank, &RankCpu::world_rank);

@@ -44,8 +44,7 @@ bool computes_longer(const std::vector<Account>& accounts, const Account& accoun
 
 bool only_sleeps(const std::vector<Account>& accounts, const RootCause& root_cause, double run_ns) {
   if (root_cause.ranks.size() != 1 || root_cause.factor >= kMaxFactor ||
-      (root_cause.cause != Cause::kSlowCompute && root_cause.cause != Cause::kHostStall &&
-       root_cause.cause != Cause::kInputImbalance))
+      !analysis::is_of_compared_work(root_cause.cause))
     return false;
   const auto account = std::ranges::find(accounts, root_cause.ranks.front(), &Account::world_rank);
   if (account == accounts.end() || blocked_share(*account) < kAsleep ||

@@ -134,7 +134,7 @@ class WholeRun {
       const Account* const account = root_cause.ranks.size() == 1
                                          ? account_of(root_cause.ranks.front())
                                          : nullptr;
-      if (account == nullptr || root_cause.cause == Cause::kSlowLink ||
+      if (account == nullptr || analysis::is_of_messages(root_cause.cause) ||
           root_cause.cause == Cause::kPreempted)
         continue;
       const double reported = root_cause.cost_fraction * run_ns_;
@@ -189,7 +189,8 @@ class WholeRun {
   void take_blocked(const Account& account, double excess_ns) {
     RootCause found = common(Cause::kBlocked, account, excess_ns);
     for (const RootCause& root_cause : detection_.root_causes) {
-      if (!is_one(root_cause, account.world_rank) || root_cause.cause == Cause::kSlowLink) continue;
+      if (!is_one(root_cause, account.world_rank) || analysis::is_of_messages(root_cause.cause))
+        continue;
       if (excess_ns < kExplained * reported_ns(root_cause) &&
           excess_ns < excess_of(accounts_, account, cpu_outside))
         return;  // it is slow by itself
@@ -199,7 +200,8 @@ class WholeRun {
     }
     found.blocked_ns = excess_ns;
     std::erase_if(detection_.root_causes, [&](const RootCause& root_cause) {
-      return root_cause.cause != Cause::kSlowLink && is_in(root_cause.ranks, account.world_rank) &&
+      return !analysis::is_of_messages(root_cause.cause) &&
+             is_in(root_cause.ranks, account.world_rank) &&
              (root_cause.ranks.size() == 1 || root_cause.cause == Cause::kPreempted ||
               excess_ns >= kExplained * root_cause.cost_fraction * run_ns_);
     });
@@ -213,7 +215,8 @@ class WholeRun {
       const bool is_named = std::ranges::any_of(
           detection_.root_causes, [&](const RootCause& root_cause) {
             return is_in(root_cause.ranks, account.world_rank) &&
-                   (root_cause.cause == Cause::kSlowLink || root_cause.cause == Cause::kBlocked);
+                   (analysis::is_of_messages(root_cause.cause) ||
+                    root_cause.cause == Cause::kBlocked);
           });
       if (is_named || !is_blocked_in_mpi(account.world_rank) ||
           !is_beyond_scatter(accounts_, account, blocked_in_mpi))
@@ -238,11 +241,9 @@ class WholeRun {
     });
     std::vector<RootCause> kept;
     for (RootCause& root_cause : detection_.root_causes) {
-      const bool is_by_accounts = root_cause.cause == Cause::kBlocked ||
-                                  root_cause.cause == Cause::kPreempted;
+      const bool is_by_accounts = analysis::is_of_cpu_times(root_cause.cause);
       const bool is_reported = std::ranges::any_of(kept, [&](const RootCause& other) {
-        const bool is_other = other.cause == Cause::kBlocked || other.cause == Cause::kPreempted;
-        return is_other && is_by_accounts &&
+        return analysis::is_of_cpu_times(other.cause) && is_by_accounts &&
                std::ranges::any_of(root_cause.ranks,
                                    [&](std::int32_t rank) { return is_in(other.ranks, rank); });
       });
@@ -338,7 +339,7 @@ class WholeRun {
       return is_blocked_in_mpi(rank) &&
              root_cause.active_steps >= kExplained * detection_.step_count &&
              std::ranges::none_of(detection_.root_causes, [&](const RootCause& other) {
-               return other.cause == Cause::kSlowLink && is_in(other.ranks, rank) &&
+               return analysis::is_of_messages(other.cause) && is_in(other.ranks, rank) &&
                       root_cause.cost_fraction < kAsSlow * other.cost_fraction;
              });
     });
@@ -348,7 +349,7 @@ class WholeRun {
     std::vector<RootCause> kept;
     const std::size_t before = detection_.root_causes.size();
     for (const RootCause& root_cause : detection_.root_causes) {
-      const bool is_late = root_cause.cause == Cause::kSlowLink &&
+      const bool is_late = analysis::is_of_messages(root_cause.cause) &&
                            std::ranges::any_of(root_cause.ranks, [this](std::int32_t rank) {
                              return waits_in_mpi(rank);
                            });

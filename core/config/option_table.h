@@ -14,8 +14,6 @@
 #define MEGASCOPE_CONTROLS(X) X(kAuto, "auto") X(kOn, "on") X(kOff, "off")
 #define MEGASCOPE_LIVE_CONTROLS(X) X(kOff, "off") X(kAllow, "allow")
 #define MEGASCOPE_OTF2_INTERCOMMS(X) X(kIntercomm, "intercomm") X(kComm, "comm")
-#define MEGASCOPE_EXPORT_FORMATS(X) \
-  X(kOtf2, "otf2") X(kPerfetto, "perfetto") X(kChrome, "chrome") X(kNone, "none")
 
 // X(member, type, name, default, empty_default, accepts, unit, help, example)
 //   member, type   of `Options`. Types: Path, SizeBytes, Count, Seconds, Names (a list of choices),
@@ -56,7 +54,7 @@
     "flight")                                                                                      \
   X(exports, Names, "MEGASCOPE_EXPORT", "",                                                        \
     "otf2,perfetto up to 64 ranks and 1 GiB of native trace, else none",                           \
-    Accepts::list(MEGASCOPE_EXPORT_FORMATS(MEGASCOPE_CHOICE_TEXT)), "",                            \
+    Accepts::list(MEGASCOPE_FORMATS_AT_EXIT(MEGASCOPE_FORMAT_TEXT) "none|"), "",                   \
     "The formats to write in MPI_Finalize. An explicit list applies to runs of any size.",         \
     "otf2+chrome")                                                                                 \
   X(otf2_intercomm, Otf2Intercomm, "MEGASCOPE_OTF2_INTERCOMM", "intercomm", "",                    \

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/config/export_formats.h"
 #include "core/config/option_table.h"
 
 #include <array>
@@ -33,6 +34,7 @@ struct Items {
 
 #define MEGASCOPE_CHOICE_ENUMERATOR(enumerator, text) enumerator,
 #define MEGASCOPE_CHOICE_TEXT(enumerator, text) text "|"
+#define MEGASCOPE_FORMAT_TEXT(name, ...) name "|"
 enum class BufferPolicy { MEGASCOPE_BUFFER_POLICIES(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class Granularity { MEGASCOPE_GRANULARITIES(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ClockChoice { MEGASCOPE_CLOCKS(MEGASCOPE_CHOICE_ENUMERATOR) };

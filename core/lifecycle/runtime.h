@@ -31,6 +31,18 @@ struct StartFacts {
                                   ///< reports for all ranks
 };
 
+/// What producers need to know of the options of this process.
+struct RunSettings {
+  bool uses_tsc = true;               ///< the clock is the TSC; else CLOCK_MONOTONIC
+  std::string clock_domain;           ///< ProcessInfo::clock_domain of that clock
+  double sync_interval_s = 0.0;       ///< interval at which different clocks are compared; 0: at
+                                      ///< start and end only
+  bool is_presence_asserted = false;  ///< all ranks have the library, says MEGASCOPE_ALL_RANKS
+  bool wants_call_sites = false;      ///< call sites are recorded
+  ControlPlan control;                ///< whether and how ranks communicate at step boundaries
+  std::string run_id;                 ///< of this process, used if it is rank 0
+};
+
 /// Whether all ranks have loaded the library, so that they may communicate.
 struct PeerPresence {
   bool is_complete = false;
@@ -52,21 +64,8 @@ class Runtime {
   /// Reads the options, once. Call before MPI is started. select_functions: parser of
   /// MEGASCOPE_MPI. Returns false if nothing is to be recorded.
   virtual bool prepare(ItemReader select_functions) = 0;
-  /// Returns whether the clock is the TSC. Valid after prepare().
-  virtual bool uses_tsc() const = 0;
-  /// Returns the clock that this process reads: ProcessInfo::clock_domain. Valid after prepare().
-  virtual std::string clock_domain() const = 0;
-  /// Returns the interval at which different clocks are compared; 0: at start and end only.
-  virtual double sync_interval_s() const = 0;
-  /// Returns whether the user asserts that all ranks have the library (MEGASCOPE_ALL_RANKS).
-  virtual bool is_presence_asserted() const = 0;
-  /// Returns whether call sites are recorded.
-  virtual bool wants_call_sites() const = 0;
-  /// Returns whether and how ranks communicate at step boundaries. Valid after prepare(). The port
-  /// exists until the process ends.
-  virtual ControlPlan control_plan() const = 0;
-  /// Returns the run id of this process, used if it is rank 0. Valid after prepare().
-  virtual const std::string& own_run_id() const = 0;
+  /// Returns the settings of this process. Valid after prepare(), constant from then on.
+  virtual const RunSettings& settings() const = 0;
 
   /// Creates the trace. Call after MPI was started. Returns nullptr if nothing is recorded.
   virtual Recorder* begin(const StartFacts& facts,

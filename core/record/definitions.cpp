@@ -6,14 +6,6 @@
 
 namespace megascope {
 
-std::string_view loss_cause_name(LossCause cause) {
-  static constexpr std::array<std::string_view, kLossCauseCount> kNames = {
-      "buffer_full", "storage", "no_buffer",  "unknown_request", "size_unknown",
-      "foreign",     "damaged", "unbalanced", "refused"};
-  static_assert(!kNames.back().empty(), "a cause has no name");
-  return kNames[static_cast<std::size_t>(cause)];
-}
-
 const RegionDefinition* ProcessDefinitions::region(RegionId id) const {
   const auto found = std::lower_bound(
       regions.begin(), regions.end(), id,

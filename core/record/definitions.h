@@ -2,6 +2,7 @@
 
 #include "core/base/node_cpus.h"
 #include "core/record/ids.h"
+#include "core/record/loss_cause.h"
 
 #include <array>
 #include <cstdint>
@@ -173,26 +174,6 @@ struct LocationDefinition {
 
   bool operator==(const LocationDefinition&) const = default;
 };
-
-/// Why a record or fact is not in the trace. Append only: the numbers are stored in traces.
-enum class LossCause : std::uint8_t {
-  kBufferFull,      ///< MEGASCOPE_BUFFER_SIZE reached (policy stop), or overwritten (policy flight)
-  kStorage,         ///< no space, quota, file-size limit or I/O error: writing to disk stopped
-  kNoBuffer,        ///< a thread could not get a buffer
-  kUnknownRequest,  ///< completion of a request whose start was not recorded
-  kSizeUnknown,     ///< size of a received message unknown: MPI_STATUSES_IGNORE with more statuses
-                    ///< than are preallocated
-  kForeign,         ///< calls after recording ended
-  kDamaged,         ///< records that the reader could not decode
-  kUnbalanced,      ///< regions or steps of the application that were entered and left out of order
-  kRefused,         ///< annotations that cannot be recorded (megascope_last_error)
-  kCount
-};
-inline constexpr std::size_t kLossCauseCount = static_cast<std::size_t>(LossCause::kCount);
-using Losses = std::array<std::uint64_t, kLossCauseCount>;
-
-/// Returns the stable name of the cause in reports: "buffer_full" ....
-std::string_view loss_cause_name(LossCause cause);
 
 enum class ClockKind : std::uint8_t { kTsc, kMonotonic };
 

@@ -230,7 +230,7 @@ Json pending(const RunReport& report) {
 Json losses(const RunReport& report) {
   Json all = Json::object();
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
-    all[std::string(loss_cause_name(static_cast<LossCause>(i)))] = report.losses[i];
+    all[std::string(kLossTexts[i].key)] = report.losses[i];
   }
   return all;
 }

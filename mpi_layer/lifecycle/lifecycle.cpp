@@ -34,7 +34,7 @@ Collective* g_world = nullptr;  ///< all ranks; until MPI_Finalize. Not destroye
 
 }  // namespace
 
-std::uint64_t now() noexcept { return clock::ticks(runtime().uses_tsc()); }
+std::uint64_t now() noexcept { return clock::ticks(runtime().settings().uses_tsc); }
 
 bool has_seen_start() noexcept { return g_has_seen_start; }
 
@@ -56,8 +56,8 @@ void prepare() {
   g_is_prepared = is_wanted && library.is_ok();
   if (const std::string line = g_is_prepared ? other_tool_line() : std::string(); !line.empty())
     runtime().complain(line);
-  if (g_is_prepared) announce_presence(runtime().own_run_id());
-  if (runtime().uses_tsc()) g_prepare_ticks = clock::tsc_ticks() - begin;
+  if (g_is_prepared) announce_presence(runtime().settings().run_id);
+  if (runtime().settings().uses_tsc) g_prepare_ticks = clock::tsc_ticks() - begin;
 }
 
 }  // namespace
@@ -96,7 +96,8 @@ void find_others() {
     return;
   }
   const OwnErrors errors;
-  g_presence = query_presence(g_world_rank, g_world_size, runtime().is_presence_asserted());
+  g_presence = query_presence(g_world_rank, g_world_size,
+                              runtime().settings().is_presence_asserted);
   if (!g_presence.is_complete) return;
   g_world = make_world_collective().release();
   if (g_world == nullptr)
@@ -109,13 +110,13 @@ void find_others() {
 std::uint64_t settings_hash(int thread_level) {
   std::uint64_t hash = 0;
   for (const std::uint8_t bits : g_selected) hash = mix(hash, bits);
-  const ControlPlan plan = runtime().control_plan();
+  const ControlPlan& plan = runtime().settings().control;
   return mix(hash, plan.reduction == nullptr ? 0 : mix(plan.settings, thread_level == 2 ? 1 : 0));
 }
 
 /// Starts communication at step boundaries if all ranks have the library and equal settings.
 void find_step_exchange(int thread_level) {
-  const ControlPlan plan = runtime().control_plan();
+  const ControlPlan& plan = runtime().settings().control;
   const bool is_agreed = g_clock_sync != nullptr ? g_clock_sync->has_same_settings()
                                                  : g_world_size == 1;
   if (is_agreed) return open_step_control(g_world, plan, thread_level);
@@ -129,9 +130,10 @@ void find_step_exchange(int thread_level) {
 
 /// Measures the offset of this process's clock to those of the others.
 void place_clock(StartFacts& facts) {
-  facts.clock_domain = runtime().clock_domain();
+  facts.clock_domain = runtime().settings().clock_domain;
   if (g_world == nullptr) return;
-  g_clock_sync = new ClockSync(*g_world, runtime().uses_tsc(), runtime().sync_interval_s(),
+  g_clock_sync = new ClockSync(*g_world, runtime().settings().uses_tsc,
+                               runtime().settings().sync_interval_s,
                                settings_hash(facts.thread_level));
   facts.clock_domain = g_clock_sync->find_domains(facts.clock_domain);
   ClockSample sample;
@@ -148,7 +150,7 @@ StartFacts start_facts(std::uint64_t enter_ticks) {
   facts.world = launcher_store::own_world();
   facts.parent_world = launcher_store::parent_world();
   facts.start_ticks = enter_ticks;
-  facts.shared_run_id = g_world_size == 1 ? runtime().own_run_id() : ask_run_id_of_rank_0();
+  facts.shared_run_id = g_world_size == 1 ? runtime().settings().run_id : ask_run_id_of_rank_0();
   facts.is_first_here = g_world_rank == 0 ||
                         (facts.shared_run_id.empty() && is_lowest_here(g_world_rank));
   return facts;
@@ -170,7 +172,7 @@ void start_recording(Interface interface, Fn fn, std::uint64_t enter_ticks) {
   facts.presence_ns = found_ns - alone_ns;
   facts.clocks_ns = clock::monotonic_ns() - found_ns;
   if (!g_presence.is_complete && facts.is_first_here) name_missing_ranks(g_world_size, g_presence);
-  g_wants_call_sites = runtime().wants_call_sites();
+  g_wants_call_sites = runtime().settings().wants_call_sites;
   learn_mpi_code();
   Recorder* recorder = runtime().begin(facts, all_regions());
   if (recorder == nullptr) return;

@@ -121,7 +121,7 @@ void JudgedRegions::find_links(const RecordSource& source, const analysis::Match
 detect::Detection JudgedRegions::detect() const {
   detect::Detection detection = detect::detect(*own_, options_);
   for (detect::RootCause& root_cause : detection.root_causes) {
-    if (root_cause.cause != detect::Cause::kSlowLink) root_cause.evidence.what = "what it computes";
+    if (!analysis::is_of_messages(root_cause.cause)) root_cause.evidence.what = "what it computes";
   }
   if (options_.groups != nullptr)
     merge_links(*options_.groups, own_->world_ranks(), detection.root_causes);

@@ -10,11 +10,6 @@ namespace {
 using detect::Cause;
 using detect::RootCause;
 
-bool is_pause(const RootCause& root_cause) {
-  return root_cause.cause == Cause::kHostStall || root_cause.cause == Cause::kBlocked ||
-         root_cause.cause == Cause::kPreempted;
-}
-
 bool contains(const RootCause& whole, const RootCause& part) {
   return std::ranges::includes(whole.ranks, part.ranks);
 }
@@ -24,15 +19,16 @@ bool overlap(const RootCause& one, const RootCause& other) {
 }
 
 bool claim_the_same(const RootCause& one, const RootCause& other) {
-  return one.cause != Cause::kSlowLink && other.cause != Cause::kSlowLink &&
-         is_pause(one) == is_pause(other) && overlap(one, other) &&
+  return !analysis::is_of_messages(one.cause) && !analysis::is_of_messages(other.cause) &&
+         analysis::is_pause(one.cause) == analysis::is_pause(other.cause) && overlap(one, other) &&
          (contains(one, other) || contains(other, one));
 }
 
 /// Returns whether `part` was compared only with other ranks of `whole`: a rank with the other
 /// ranks of its stage or host; or ranks that are slower than replicas which all vary.
 bool is_compared_within(const RootCause& part, const RootCause& whole) {
-  if (is_pause(part) || part.ranks.size() >= whole.ranks.size() || !contains(whole, part))
+  if (analysis::is_pause(part.cause) || part.ranks.size() >= whole.ranks.size() ||
+      !contains(whole, part))
     return false;
   if (part.within.is_there() && std::ranges::includes(whole.ranks, part.within.ranks)) return true;
   const bool is_stage = whole.cause == Cause::kStageImbalance;

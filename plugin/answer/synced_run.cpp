@@ -31,9 +31,7 @@ std::string location_text(const HiddenWaits::Operation& operation) {
 
 /// Returns whether the root cause is one rank with long work.
 bool is_of_one_rank(const RootCause& root_cause) {
-  return root_cause.ranks.size() == 1 &&
-         (root_cause.cause == Cause::kSlowCompute || root_cause.cause == Cause::kHostStall ||
-          root_cause.cause == Cause::kInputImbalance);
+  return root_cause.ranks.size() == 1 && analysis::is_of_compared_work(root_cause.cause);
 }
 
 /// Returns whether the factors differ by at most a fifth of the largest excess.

@@ -92,62 +92,28 @@ void reply(const char* answer) { hooks::reply(text(answer)); }
 
 // The table refers to the functions above and not to the exports below: the application's stub
 // defines functions of the exported names.
-namespace api = megascope::api;
-#define MEGASCOPE_HOOK extern "C" [[gnu::visibility("default")]]
-
-MEGASCOPE_HOOK megascope_region megascope_region_define(const char* name) {
-  return api::region_define(name);
-}
-MEGASCOPE_HOOK void megascope_region_enter(megascope_region region) { api::region_enter(region); }
-MEGASCOPE_HOOK void megascope_region_leave(megascope_region region) { api::region_leave(region); }
-MEGASCOPE_HOOK void megascope_region_enter_at(megascope_region region,
-                                              const megascope_where* where) {
-  api::region_enter_at(region, where);
-}
-MEGASCOPE_HOOK void megascope_step_begin(int64_t step) { api::step_begin(step); }
-MEGASCOPE_HOOK void megascope_step_end() { api::step_end(); }
-MEGASCOPE_HOOK megascope_counter megascope_counter_define(const char* name, const char* unit) {
-  return api::counter_define(name, unit);
-}
-MEGASCOPE_HOOK void megascope_counter_set(megascope_counter counter, double value) {
-  api::counter_set(counter, value);
-}
-MEGASCOPE_HOOK void megascope_mark(megascope_region name) { api::mark(name); }
-MEGASCOPE_HOOK int megascope_group_set(const char* name, int index, int size) {
-  return api::group_set(name, index, size);
-}
-MEGASCOPE_HOOK int megascope_groups_set(const char* layout) { return api::groups_set(layout); }
-MEGASCOPE_HOOK void megascope_tensor(const megascope_tensor_view* view) { api::tensor(view); }
-MEGASCOPE_HOOK int megascope_wants_tensor(const char* name) { return api::wants_tensor(name); }
-MEGASCOPE_HOOK int megascope_is_recording() { return api::is_recording(); }
-MEGASCOPE_HOOK int megascope_save() { return api::save(); }
-MEGASCOPE_HOOK const char* megascope_last_error() { return api::last_error(); }
-MEGASCOPE_HOOK size_t megascope_request_poll(char* text, size_t size) {
-  return api::request_poll(text, size);
-}
-MEGASCOPE_HOOK void megascope_reply(const char* text) { api::reply(text); }
+#define MEGASCOPE_HOOK(type, name, parameters, arguments, absent)              \
+  extern "C" [[gnu::visibility("default")]] type megascope_##name parameters { \
+    return megascope::api::name arguments;                                     \
+  }
+#define MEGASCOPE_HOOK_WITHOUT_RESULT(name, parameters, arguments) \
+  MEGASCOPE_HOOK(void, name, parameters, arguments, )
+#include "plugin/api/hooks.inc"
+#undef MEGASCOPE_HOOK
 
 extern "C" {
 [[gnu::visibility("default")]] extern const megascope_hooks_table megascope_hooks_v1;
+#define MEGASCOPE_HOOK(type, name, ...) .name = megascope::api::name,
 const megascope_hooks_table megascope_hooks_v1 = {
     .size_bytes = sizeof(megascope_hooks_table),
-    .region_define = api::region_define,
-    .region_enter = api::region_enter,
-    .region_leave = api::region_leave,
-    .region_enter_at = api::region_enter_at,
-    .step_begin = api::step_begin,
-    .step_end = api::step_end,
-    .counter_define = api::counter_define,
-    .counter_set = api::counter_set,
-    .mark = api::mark,
-    .group_set = api::group_set,
-    .groups_set = api::groups_set,
-    .tensor = api::tensor,
-    .is_recording = api::is_recording,
-    .save = api::save,
-    .last_error = api::last_error,
-    .wants_tensor = api::wants_tensor,
-    .request_poll = api::request_poll,
-    .reply = api::reply,
+#include "plugin/api/hooks.inc"
 };
+#undef MEGASCOPE_HOOK
 }
+
+#define MEGASCOPE_HOOK(...) +1
+constexpr std::size_t kHookCount = 0
+#include "plugin/api/hooks.inc"
+    ;
+static_assert(sizeof(megascope_hooks_table) == sizeof(std::size_t) + kHookCount * sizeof(void*),
+              "hooks.inc lacks a member of the table");

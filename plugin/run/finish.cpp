@@ -5,6 +5,7 @@
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/base/write_signals.h"
+#include "core/config/export_formats.h"
 #include "core/hooks/cpu_readings.h"
 #include "core/hooks/hooks.h"
 #include "core/lifecycle/locate_call_sites.h"
@@ -200,7 +201,10 @@ std::vector<std::string> Session::wanted_formats(const report::RunReport& report
   if (formats.empty()) {
     const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport &&
                           trace_bytes_of(report) <= kMaxBytesOfDefaultExport;
-    if (is_small) formats = {"otf2", "perfetto"};
+    for (const config::ExportFormat& format : config::kExportFormats) {
+      if (is_small && format.when == config::FormatWhen::kByDefault)
+        formats.emplace_back(format.name);
+    }
   }
   std::erase(formats, "none");
   return formats;
@@ -328,10 +332,8 @@ void Session::write_report(report::RunReport& report) {
 /// Says how to get a timeline with wait states and findings. Exports written at the end of a run
 /// have none, because no process has all ranks' records at that time.
 void Session::report_how_to_annotate(const report::RunReport& report) {
-  const auto can_have = [](const report::ExportRow& row) {
-    return row.format == "perfetto" || row.format == "chrome";
-  };
-  const auto timeline = std::ranges::find_if(report.exports, can_have);
+  const auto timeline = std::ranges::find_if(report.exports, config::can_show_findings,
+                                             &report::ExportRow::format);
   if (timeline == report.exports.end() || facts_.world_size < 2 ||
       options_.values.report == config::ReportStyle::kOff)
     return;

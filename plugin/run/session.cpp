@@ -82,23 +82,30 @@ bool Session::load(ItemReader select_functions) {
   if (!options_.values.enable) return false;
   // Determined now, before the application can change the working directory.
   (void)library_directory();
-  const bool wants_tsc = options_.values.clock != config::ClockChoice::kMonotonic;
-  const bool has_tsc = wants_tsc && clock::tsc_is_usable();
-  if (options_.values.clock == config::ClockChoice::kTsc && !has_tsc) {
-    options_.problems.push_back(
-        "MEGASCOPE_CLOCK=tsc: the TSC of this machine is not invariant or not the kernel's clock "
-        "source; "
-        "CLOCK_MONOTONIC is used instead");
-  }
-  use_tsc_ = has_tsc;
-  if (!options_.values.test_clock.items.empty()) apply_test_clock();
-  own_run_id_ = make_run_id();
+  choose_clock();
   make_exchange();
+  settings_.sync_interval_s = options_.values.sync_interval.value;
+  settings_.is_presence_asserted = options_.values.all_ranks;
+  settings_.wants_call_sites = options_.values.call_sites;
+  settings_.control = control_plan();
+  settings_.run_id = make_run_id();
   // First point for the tick rate. MPI_Init takes long enough for a usable rate even if the process
   // ends right after it.
-  const clock::Moment moment = clock::measure_moment(use_tsc_);
+  const clock::Moment moment = clock::measure_moment(settings_.uses_tsc);
   first_moment_ = {moment.ticks, moment.monotonic_ns, moment.realtime_ns};
   return true;
+}
+
+void Session::choose_clock() {
+  const bool wants_tsc = options_.values.clock != config::ClockChoice::kMonotonic;
+  settings_.uses_tsc = wants_tsc && clock::tsc_is_usable();
+  if (options_.values.clock == config::ClockChoice::kTsc && !settings_.uses_tsc) {
+    options_.problems.push_back(
+        "MEGASCOPE_CLOCK=tsc: the TSC of this machine is not invariant or not the kernel's clock "
+        "source; CLOCK_MONOTONIC is used instead");
+  }
+  if (!options_.values.test_clock.items.empty()) return apply_test_clock();
+  settings_.clock_domain = clock::domain(settings_.uses_tsc);
 }
 
 /// All ranks use CLOCK_MONOTONIC then, including those that the list does not name.
@@ -106,11 +113,9 @@ void Session::apply_test_clock() {
   const TestClocks clocks = read_test_clocks(options_.values.test_clock.items, launcher_rank());
   options_.problems.insert(options_.problems.end(), clocks.problems.begin(), clocks.problems.end());
   clock::set_test_clock(clocks.mine);
-  test_clock_ = " test clock of rank " + launcher_rank();
-  use_tsc_ = false;
+  settings_.uses_tsc = false;
+  settings_.clock_domain = clock::domain(false) + " test clock of rank " + launcher_rank();
 }
-
-std::string Session::clock_domain() const { return clock::domain(use_tsc_) + test_clock_; }
 
 namespace {
 
@@ -159,7 +164,7 @@ Status Session::open_trace(const ProcessInfo& info) {
   recorder.path = trace_path_;
   recorder.size_bytes = options_.values.buffer_size_bytes;
   recorder.policy = options_.values.buffer_policy;
-  recorder.use_tsc = use_tsc_;
+  recorder.use_tsc = settings_.uses_tsc;
   recorder.has_windows = !step_window().has_all();
   recorder.local_ranks = config::local_rank_count(
       config::environment_entries({}), static_cast<std::uint32_t>(std::max(info.world_size, 1)));
@@ -171,9 +176,9 @@ Status Session::open_trace(const ProcessInfo& info) {
 Recorder* Session::begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) {
   const WriteSignalsBlocked blocked;
   facts_ = facts;
-  run_id_ = facts.shared_run_id.empty() ? own_run_id_ : facts.shared_run_id;
+  run_id_ = facts.shared_run_id.empty() ? settings_.run_id : facts.shared_run_id;
   is_standalone_ = facts.world_size > 1 && facts.shared_run_id.empty() &&
-                   (facts.is_without_mpi || !is_presence_asserted());
+                   (facts.is_without_mpi || !settings_.is_presence_asserted);
   const ProcessInfo info = describe_process(facts);
   const Status status = open_trace(info);
   if (!status.is_ok() && is_first_on_node()) {

@@ -24,13 +24,7 @@ namespace megascope::run {
 class Session final : public Runtime, private RunPart {
  public:
   bool prepare(ItemReader select_functions) override;
-  bool uses_tsc() const override { return use_tsc_; }
-  std::string clock_domain() const override;
-  double sync_interval_s() const override { return options_.values.sync_interval.value; }
-  bool is_presence_asserted() const override { return options_.values.all_ranks; }
-  bool wants_call_sites() const override { return options_.values.call_sites; }
-  ControlPlan control_plan() const override;
-  const std::string& own_run_id() const override { return own_run_id_; }
+  const RunSettings& settings() const override { return settings_; }
   Recorder* begin(const StartFacts& facts, const std::vector<RegionDefinition>& regions) override;
   void end(Collective* collective, const PeerPresence& presence) override;
   void hook_called() override;
@@ -44,11 +38,13 @@ class Session final : public Runtime, private RunPart {
   bool load(ItemReader select_functions);
   void begin_without_mpi();
   void make_exchange();
+  ControlPlan control_plan() const;
   hooks::StepWindow step_window() const;
   void open_hooks();
   void open_live(const ProcessInfo& info);
   void close_live(bool is_aborted);
   ProcessInfo describe_process(const StartFacts& facts) const;
+  void choose_clock();
   void apply_test_clock();
   Status open_trace(const ProcessInfo& info);
   void make_directory();
@@ -84,10 +80,7 @@ class Session final : public Runtime, private RunPart {
   bool is_waiting_ = false;
   config::LoadedOptions options_;
   std::vector<tensors::TensorChoice> tensors_;  ///< tensors whose statistics are recorded
-  bool use_tsc_ = true;
-  /// Suffix of the clock domain if MEGASCOPE_TEST_CLOCK is set, else empty.
-  std::string test_clock_;
-  std::string own_run_id_;
+  RunSettings settings_;
   std::string run_id_;
   std::string scratch_;            ///< MEGASCOPE_SCRATCH, or its default
   std::string scratch_directory_;  ///< directory of this run in scratch_

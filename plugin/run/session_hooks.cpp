@@ -138,11 +138,11 @@ void end_at_exit() { static_cast<Session&>(runtime()).at_exit(); }
 
 void Session::hook_called() {
   try {
-    if (!config::load_options(config::environment_entries()).values.enable) return;
+    const config::Options options = config::load_options(config::environment_entries()).values;
+    if (!options.enable) return;
     const bool has_mpi = mpi::find_object_that_defines("PMPI_Init") != nullptr;
     const bool sees_mpi = is_loaded_with_program();
-    is_waiting_ = has_mpi && sees_mpi &&
-                  !config::load_options(config::environment_entries()).values.without_mpi;
+    is_waiting_ = has_mpi && sees_mpi && !options.without_mpi;
     first_moment_pid_ = getpid();
     (void)std::atexit(&end_at_exit);
     if (is_waiting_ || !claim() || !load(&pass_over)) return;
@@ -162,9 +162,9 @@ void Session::begin_without_mpi() {
   const LauncherPlace place = launcher_place();
   facts.world_rank = place.rank;
   facts.world_size = place.size;
-  facts.start_ticks = clock::ticks(use_tsc_);
-  facts.clock_domain = clock_domain();
-  if (facts.world_size == 1) facts.shared_run_id = own_run_id_;
+  facts.start_ticks = clock::ticks(settings_.uses_tsc);
+  facts.clock_domain = settings_.clock_domain;
+  if (facts.world_size == 1) facts.shared_run_id = settings_.run_id;
   facts.is_without_mpi = true;
   facts.is_first_here = facts.world_rank == 0;
   (void)begin(facts, {});

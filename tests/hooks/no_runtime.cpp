@@ -11,14 +11,9 @@ namespace {
 /// No code begins a recording by itself in tests.
 class NoRuntime final : public Runtime {
  public:
+  NoRuntime() { settings_.uses_tsc = false; }
   bool prepare(ItemReader) override { return false; }
-  bool uses_tsc() const override { return false; }
-  std::string clock_domain() const override { return {}; }
-  double sync_interval_s() const override { return 0; }
-  bool is_presence_asserted() const override { return false; }
-  bool wants_call_sites() const override { return false; }
-  ControlPlan control_plan() const override { return {}; }
-  const std::string& own_run_id() const override { return name_; }
+  const RunSettings& settings() const override { return settings_; }
   Recorder* begin(const StartFacts&, const std::vector<RegionDefinition>&) override {
     return nullptr;
   }
@@ -28,7 +23,7 @@ class NoRuntime final : public Runtime {
   void complain(const std::string& message) override { complaints.push_back(message); }
 
  private:
-  std::string name_;
+  RunSettings settings_;
 };
 
 }  // namespace

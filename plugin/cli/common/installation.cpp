@@ -39,13 +39,8 @@ std::string page_path(const std::string& name) {
 
 std::vector<std::string> export_formats() {
   std::vector<std::string> formats;
-  for (const config::OptionRow& row : config::option_rows()) {
-    if (row.name != "MEGASCOPE_EXPORT") continue;
-    for (const std::string_view choice : config::choices_of(row)) {
-      if (choice != "none") formats.emplace_back(choice);
-    }
-  }
-  formats.emplace_back("megascan");  // not in the option table: it needs the traces of all ranks
+  for (const config::ExportFormat& format : config::kExportFormats)
+    formats.emplace_back(format.name);
   return formats;
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/text.h"
 #include "core/base/version.h"
 #include "core/config/environment.h"
+#include "core/config/export_formats.h"
 #include "core/config/options.h"
 #include "core/lifecycle/locate_call_sites.h"
 #include "core/lifecycle/module_loader.h"
@@ -38,10 +39,6 @@ Status make_output_directory(const std::string& directory_path, trace::OpenDirec
   return trace::open_given_directory(directory_path, result);
 }
 
-bool can_show_findings(const std::string& format) {
-  return format == "perfetto" || format == "chrome";
-}
-
 /// What formats can show in addition to records: the analysis result and its annotations. Null if
 /// not requested or if the analysis failed.
 struct Findings {
@@ -56,7 +53,7 @@ struct Findings {
 std::unique_ptr<Findings> find(const trace::RunSource& run, const ExportArguments& arguments,
                                int jobs) {
   const bool is_wanted = !arguments.leaves_out_findings &&
-                         std::ranges::any_of(arguments.formats, can_show_findings);
+                         std::ranges::any_of(arguments.formats, config::can_show_findings);
   if (!is_wanted || run.world_ranks().size() < 2 || !answer::ranks_of_other_runs(run).empty())
     return nullptr;
   try {
