@@ -9,7 +9,7 @@ namespace megascope {
 
 /// Kind of a fact: what a call did, besides being entered and left. Sorted by subject; the comments
 /// name the OTF2 event. The numbers are stored in traces: a new kind gets a number that was never
-/// used (the next one is 67), and a case in events::dispatch() (event_view.h).
+/// used (the next one is 67; kLastFactKind), and a case in events::dispatch() (event_view.h).
 enum class FactKind : std::uint8_t {
   kNone = 0,
 
@@ -114,6 +114,8 @@ enum class FactKind : std::uint8_t {
                    ///< result, in which `bytes` ticks were spent; the duration is from the first
                    ///< entry to the last return
 };
+/// The kind with the highest number. Decoders refuse higher ones.
+inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
 
 struct Fact {
   FactKind kind = FactKind::kNone;

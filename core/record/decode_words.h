@@ -8,8 +8,6 @@
 /// Decoding of a call's own words, shared by the trace decoder and the profile.
 namespace megascope::encoding {
 
-inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
-
 inline bool is_region(Word word) {
   const auto region = static_cast<unsigned>(word & 0xFFFF);
   return region != kNoRegion && region < kFirstReservedRegion;

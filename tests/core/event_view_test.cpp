@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -73,6 +74,9 @@ TEST(VisitEvent, PassesTheViewOfTheKind) {
   }
   for (std::size_t kind = 0; kind < names.size(); ++kind)
     EXPECT_EQ(type_of({.kind = static_cast<FactKind>(kind)}), names[kind]) << kind;
+  const auto last = std::ranges::find_if(names.rbegin(), names.rend(),
+                                         [](const std::string& name) { return name != "none"; });
+  EXPECT_EQ(static_cast<FactKind>(names.rend() - last - 1), kLastFactKind);
 }
 
 using AllButLeft = Ignores<Send, PostedReceive, Receive, MatchedProbe, FoundMessage, Completion,
