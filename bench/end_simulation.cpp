@@ -10,7 +10,7 @@
 
 #include "bench/end_exports.h"
 #include "bench/simulated_world.h"
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 #include "exporters/report/summary.h"
 #include "plugin/run/conclusion.h"
 

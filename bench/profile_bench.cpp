@@ -1,9 +1,9 @@
 // What a recorded call costs again when its chunk is full: decoding it and adding it to the
 // profile.
 
-#include "core/record/call_decoder.h"
-#include "core/record/encoding.h"
-#include "core/record/profile.h"
+#include "core/encoding/call_decoder.h"
+#include "core/encoding/encoding.h"
+#include "core/profile/profile.h"
 
 #include <benchmark/benchmark.h>
 

@@ -14,7 +14,7 @@ endfunction()
 # megascope_add_layer(name LEVEL k SOURCES files... [USES layers...] [LIBRARIES targets...])
 #
 # A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
-# LEVEL: 0.1 to 0.7 for core's layers (base, config, record, trace, buffer, lifecycle, hooks), then 1 to 4 as in
+# LEVEL: 0.1 to 0.7 for core's layers (from base to hooks), then 1 to 4 as in
 # docs/architecture.md. From 1 on, decimals order the layers of one parent directory only: 3.2 of mpi_layer must not
 # use 3.1 of plugin/live. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)

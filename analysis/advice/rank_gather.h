@@ -2,8 +2,8 @@
 
 #include "analysis/advice/facts.h"
 #include "analysis/match/match_tables.h"
+#include "core/base/id_map.h"
 #include "core/record/event_view.h"
-#include "core/record/id_map.h"
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 

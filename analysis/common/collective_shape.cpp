@@ -1,6 +1,6 @@
 #include "analysis/common/collective_shape.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 
 #include <algorithm>
 #include <iterator>

@@ -4,7 +4,7 @@
 #include "analysis/detect/step_finder.h"
 #include "analysis/detect/transfers.h"
 #include "core/record/event_view.h"
-#include "core/record/id_map.h"
+#include "core/record/request_map.h"
 #include "core/record/world_ranks.h"
 
 #include <cstdint>

@@ -1,10 +1,10 @@
 #include "analysis/hang/message_counts.h"
 
 #include "analysis/common/parallel.h"
+#include "core/base/hash.h"
 #include "core/record/event_view.h"
-#include "core/record/hash.h"
-#include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
+#include "core/record/request_map.h"
 #include "core/record/world_ranks.h"
 
 #include <mutex>

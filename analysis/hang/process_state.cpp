@@ -1,7 +1,7 @@
 #include "analysis/hang/process_state.h"
 
-#include "core/record/id_map.h"
 #include "core/record/merged_calls.h"
+#include "core/record/request_map.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "analysis/import/timeline_facts.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 
 #include <algorithm>
 #include <map>

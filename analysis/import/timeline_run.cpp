@@ -1,7 +1,7 @@
 #include "analysis/import/timeline_run.h"
 
-#include "core/record/clock_domain.h"
-#include "core/record/hash.h"
+#include "core/base/hash.h"
+#include "core/clocks/clock_domain.h"
 #include "core/record/value_fact.h"
 
 #include <algorithm>

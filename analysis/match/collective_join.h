@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/match/match.h"
-#include "core/record/id_map.h"
+#include "core/base/id_map.h"
 
 #include <cstdint>
 #include <map>

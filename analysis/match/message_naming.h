@@ -1,8 +1,9 @@
 #pragma once
 
 #include "analysis/match/outbox.h"
-#include "core/record/id_map.h"
+#include "core/base/id_map.h"
 #include "core/record/message_series.h"
+#include "core/record/request_map.h"
 
 #include <cstdint>
 #include <vector>

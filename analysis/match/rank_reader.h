@@ -4,8 +4,9 @@
 #include "analysis/match/match.h"
 #include "analysis/match/message_naming.h"
 #include "analysis/match/outbox.h"
-#include "core/record/id_map.h"
+#include "core/base/id_map.h"
 #include "core/record/merged_calls.h"
+#include "core/record/request_map.h"
 
 #include <cstdint>
 #include <vector>

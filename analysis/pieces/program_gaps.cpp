@@ -1,6 +1,6 @@
 #include "analysis/pieces/program_gaps.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 #include "core/record/user_regions.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "analysis/pieces/program_pieces.h"
 
 #include "analysis/detect/step_finder.h"
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include "analysis/pieces/piece.h"
 #include "analysis/pieces/region_run.h"
+#include "core/base/hash.h"
 #include "core/record/event_view.h"
-#include "core/record/hash.h"
 
 #include <algorithm>
 

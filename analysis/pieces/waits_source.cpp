@@ -1,7 +1,7 @@
 #include "analysis/pieces/waits_source.h"
 
 #include "analysis/detect/step_finder.h"
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 #include "core/record/make_fact.h"
 
 #include <algorithm>

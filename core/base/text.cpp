@@ -200,4 +200,40 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return text;
 }
 
+namespace {
+
+std::string with_decimals(double percent, int decimals) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f %%", decimals, percent);
+  return text;
+}
+
+}  // namespace
+
+std::string percent_text(double share) {
+  const double percent = 100.0 * share;
+  if (percent != 0 && percent < 0.01) return "< 0.01 %";
+  if (percent != 0 && percent < 0.995) return with_decimals(percent, 2);
+  return with_decimals(percent, percent != 0 && percent < 9.95 ? 1 : 0);
+}
+
+std::string rank_list(const std::vector<std::int32_t>& ranks) {
+  constexpr std::size_t kMaxParts = 12;
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    if (parts.size() == kMaxParts) {
+      parts.emplace_back("...");
+      break;
+    }
+    const char* const between = end - i == 2 ? ", " : "-";
+    std::string part = std::to_string(ranks[i]);
+    if (end - i > 1) part += between + std::to_string(ranks[end - 1]);
+    parts.push_back(std::move(part));
+    i = end;
+  }
+  return joined(parts, ", ");
+}
+
 }  // namespace megascope

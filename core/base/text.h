@@ -58,4 +58,9 @@ std::string shell_quoted(std::string_view text);
 /// Joins the parts with `separator` between them.
 std::string joined(const std::vector<std::string>& parts, std::string_view separator);
 
+/// A fraction as text, e.g. "12 %", "3.4 %".
+std::string percent_text(double share);
+/// A list of ranks, e.g. "1, 3, 5-9"; ends with "..." after 12 ranges.
+std::string rank_list(const std::vector<std::int32_t>& ranks);
+
 }  // namespace megascope

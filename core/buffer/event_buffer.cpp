@@ -2,8 +2,8 @@
 
 #include "core/base/clock.h"
 #include "core/buffer/recorder.h"
-#include "core/record/decode_words.h"
-#include "core/record/hook_words.h"
+#include "core/encoding/decode_words.h"
+#include "core/encoding/hook_words.h"
 #include "core/record/make_fact.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/call_decoder.h"
-#include "core/record/profile.h"
+#include "core/encoding/call_decoder.h"
+#include "core/profile/profile.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"

@@ -3,7 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread_cpu.h"
 #include "core/buffer/event_buffer.h"
-#include "core/record/hook_words.h"
+#include "core/encoding/hook_words.h"
 
 #include <atomic>
 #include <cstdint>

@@ -1,9 +1,10 @@
 #include "core/record/message_order.h"
 
-#include "core/record/hash.h"
-#include "core/record/id_map.h"
+#include "core/base/hash.h"
+#include "core/base/id_map.h"
 #include "core/record/merged_calls.h"
 #include "core/record/message_series.h"
+#include "core/record/request_map.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/base/hash.h"
 #include "core/record/event_view.h"
-#include "core/record/hash.h"
 #include "core/record/world_ranks.h"
 
 #include <cstdint>

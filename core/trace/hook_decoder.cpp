@@ -1,8 +1,8 @@
 #include "core/trace/hook_decoder.h"
 
+#include "core/encoding/decode_words.h"
+#include "core/encoding/hook_words.h"
 #include "core/record/cpu_reading.h"
-#include "core/record/decode_words.h"
-#include "core/record/hook_words.h"
 
 #include <algorithm>
 #include <bit>

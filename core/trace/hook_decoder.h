@@ -1,8 +1,8 @@
 #pragma once
 
-#include "core/record/encoding.h"
+#include "core/encoding/encoding.h"
+#include "core/profile/profile.h"
 #include "core/record/point.h"
-#include "core/record/profile.h"
 #include "core/record/value_fact.h"
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct HookRecord {
   std::uint64_t start_ticks = 0;  ///< PointKind::kRangeStop: start of the range
 };
 
-/// Decodes the words of a location's hook chunks (core/record/hook_words.h), chunk by chunk.
+/// Decodes the words of a location's hook chunks (core/encoding/hook_words.h), chunk by chunk.
 /// Untrusted input: an invalid record ends the chunk and is counted. One thread.
 class HookDecoder {
  public:

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/clocks/time_map.h"
 #include "core/record/point.h"
-#include "core/record/time_map.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/reader.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/encoding/encoding.h"
 #include "core/record/definitions.h"
-#include "core/record/encoding.h"
 
 #include <atomic>
 #include <cstddef>
@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
 inline constexpr std::size_t kMaxLossCauses = 64;  ///< space for loss causes in the header page
 
-/// kHooks: annotations of a location (core/record/hook_words.h), with a sequence of their own.
+/// kHooks: annotations of a location (core/encoding/hook_words.h), with a sequence of their own.
 enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
 
 /// A call that was entered and has not returned: its first words as they would be recorded, with

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/clocks/time_map.h"
+#include "core/encoding/call_decoder.h"
 #include "core/record/call.h"
-#include "core/record/call_decoder.h"
-#include "core/record/time_map.h"
 #include "core/trace/reader.h"
 
 #include <vector>

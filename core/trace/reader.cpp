@@ -1,7 +1,7 @@
 #include "core/trace/reader.h"
 
 #include "core/base/safe_file.h"
-#include "core/record/call_decoder.h"
+#include "core/encoding/call_decoder.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/hook_stream.h"
 #include "core/trace/liveness.h"

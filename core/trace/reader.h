@@ -2,10 +2,10 @@
 
 #include "core/base/safe_file.h"
 #include "core/base/status.h"
+#include "core/clocks/time_map.h"
 #include "core/record/call.h"
 #include "core/record/definitions.h"
 #include "core/record/point.h"
-#include "core/record/time_map.h"
 #include "core/trace/layout.h"
 
 #include <memory>

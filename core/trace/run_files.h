@@ -2,7 +2,7 @@
 
 #include "core/base/safe_file.h"
 #include "core/base/status.h"
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
 #include "core/record/source.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_directory.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/call_encoder.h"
+#include "core/encoding/call_encoder.h"
 #include "core/record/definitions.h"
 #include "core/record/source.h"
 #include "core/trace/chunk_store.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/id_map.h"
+#include "core/record/request_map.h"
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 #include "exporters/chrome/collective_arrows.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/id_map.h"
+#include "core/base/id_map.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 #include "exporters/report/run_report.h"
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "exporters/report/nothing_recorded.h"
 
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 
 #include <algorithm>
 

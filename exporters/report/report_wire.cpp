@@ -1,4 +1,4 @@
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 #include "exporters/report/run_report.h"
 
 #include <limits>

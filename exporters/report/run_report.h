@@ -3,9 +3,9 @@
 #include "core/base/node_cpus.h"
 #include "core/base/status.h"
 #include "core/lifecycle/collective.h"
+#include "core/profile/profile.h"
 #include "core/record/cpu_reading.h"
 #include "core/record/definitions.h"
-#include "core/record/profile.h"
 
 #include <array>
 #include <cstddef>
@@ -49,7 +49,7 @@ struct FunctionRow {
 enum class CommRowKind : std::uint8_t { kComm, kSelf, kRemote, kOthers };
 
 /// Whether ranks called the same collectives, by checksums of their calls
-/// (core/record/collective_sums.h).
+/// (core/profile/collective_sums.h).
 struct CollectiveCheck {
   CollectiveSum sum;        ///< of the first rank
   std::uint64_t ranks = 0;  ///< number of ranks with a checksum

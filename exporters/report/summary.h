@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/profile.h"
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
+#include "core/profile/profile.h"
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 

@@ -1,8 +1,8 @@
 #include "core/base/text.h"
 
+#include "core/base/text_table.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/run_report.h"
-#include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "exporters/report/call_sites.h"
-#include "exporters/report/table.h"
 #include "exporters/report/text_sections.h"
 
 #include <fmt/format.h>

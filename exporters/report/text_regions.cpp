@@ -1,5 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 #include "exporters/report/text_sections.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "exporters/report/text_sections.h"
 
 #include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "exporters/report/cpu_rows.h"
-#include "exporters/report/table.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,6 @@ namespace megascope::report {
 namespace {
 
 constexpr std::size_t kLabelColumns = 16;
-constexpr std::size_t kMaxRankParts = 12;
 constexpr std::size_t kMaxEnds = 1024;
 
 std::string plural(std::uint64_t count, const char* one, const char* several) {
@@ -161,31 +160,6 @@ Lines labelled(const std::string& label, const std::string& text, std::size_t mo
                lines[i];
   }
   return lines;
-}
-
-std::string percent_text(double share) {
-  const double percent = 100.0 * share;
-  if (percent != 0 && percent < 0.01) return "< 0.01 %";
-  if (percent != 0 && percent < 0.995) return fmt::format("{:.2f} %", percent);
-  return percent != 0 && percent < 9.95 ? fmt::format("{:.1f} %", percent)
-                                        : fmt::format("{:.0f} %", percent);
-}
-
-std::string rank_list(const std::vector<std::int32_t>& ranks) {
-  std::vector<std::string> parts;
-  for (std::size_t i = 0; i < ranks.size();) {
-    std::size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    if (parts.size() == kMaxRankParts) {
-      parts.emplace_back("...");
-      break;
-    }
-    parts.push_back(end - i == 1   ? fmt::format("{}", ranks[i])
-                    : end - i == 2 ? fmt::format("{}, {}", ranks[i], ranks[i + 1])
-                                   : fmt::format("{}-{}", ranks[i], ranks[end - 1]));
-    i = end;
-  }
-  return joined(parts, ", ");
 }
 
 std::vector<std::int32_t> missing_ranks(const RunReport& report) {

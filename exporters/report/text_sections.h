@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/shares.h"
 
@@ -12,7 +14,6 @@
 /// section has nothing to report.
 namespace megascope::report {
 
-inline constexpr std::size_t kTextColumns = 100;
 /// Up to this number of ranks the complete communication matrix is shown.
 inline constexpr std::size_t kMatrixRanks = 8;
 
@@ -31,15 +32,9 @@ struct RowLimits {
   std::size_t exports = 8;
 };
 
-using Lines = std::vector<std::string>;
-
 /// A label followed by the text, wrapped and aligned. Uses at most `most` columns of the text.
 Lines labelled(const std::string& label, const std::string& text,
                std::size_t most = 4 * kTextColumns);
-/// A fraction as text, e.g. "12 %", "3.4 %".
-std::string percent_text(double share);
-/// A list of ranks, e.g. "1, 3, 5-9"; ends with "..." after 12 ranges.
-std::string rank_list(const std::vector<std::int32_t>& ranks);
 /// World ranks without a trace, ascending.
 std::vector<std::int32_t> missing_ranks(const RunReport& report);
 /// "2026-11-20 14:03:11 UTC"; empty if unknown.

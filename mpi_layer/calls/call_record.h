@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/clock.h"
+#include "core/encoding/encode_call.h"
 #include "core/record/call.h"
-#include "core/record/encode_call.h"
 #include "mpi_layer/calls/thread.h"
 #include "mpi_layer/table/fn.h"
 

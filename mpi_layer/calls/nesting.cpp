@@ -1,4 +1,4 @@
-#include "core/record/decode_words.h"
+#include "core/encoding/decode_words.h"
 #include "mpi_layer/calls/call_record.h"
 #include "mpi_layer/calls/thread.h"
 

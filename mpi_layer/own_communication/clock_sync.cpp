@@ -1,7 +1,7 @@
 #include "mpi_layer/own_communication/clock_sync.h"
 
 #include "core/base/clock.h"
-#include "core/record/clock_domain.h"
+#include "core/clocks/clock_domain.h"
 #include "mpi_layer/handles/comms.h"
 #include "mpi_layer/handles/hash.h"
 #include "mpi_layer/lookup/pmpi.h"

@@ -5,7 +5,7 @@
 #include "analysis/detect/annotated_steps.h"
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/what_if.h"
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
 #include "core/record/source.h"
 #include "plugin/answer/answer_view.h"
 #include "plugin/answer/group_check.h"

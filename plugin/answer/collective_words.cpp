@@ -1,8 +1,7 @@
 #include "plugin/answer/collective_words.h"
 
 #include "core/base/text.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text_table.h"
 
 #include <fmt/format.h>
 
@@ -48,15 +47,14 @@ std::string comm_name(const CommTable& comms, CommTable::Index comm) {
   const std::string name = is_comm                       ? entry.name
                            : entry.definition != nullptr ? entry.definition->name
                                                          : "?";
-  return report::printable(name.empty() ? fmt::format("communicator {}", comm) : name,
-                           kNameColumns);
+  return printable(name.empty() ? fmt::format("communicator {}", comm) : name, kNameColumns);
 }
 
 std::string object_name(const CommTable& comms, CommTable::Index object) {
   if (object == CommTable::kNone || comms.entry(object).what == CommTable::What::kComm)
     return "`" + comm_name(comms, object) + "`";
   const CommTable::Entry& entry = comms.entry(object);
-  const std::string name = report::printable(entry.name, kNameColumns);
+  const std::string name = printable(entry.name, kNameColumns);
   return entry.what == CommTable::What::kWindow
              ? fmt::format("window {} (`{}`)", entry.number, name)
              : "file `" + name + "`";
@@ -64,7 +62,7 @@ std::string object_name(const CommTable& comms, CommTable::Index object) {
 
 std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   if (ranks.size() == 1) return fmt::format("rank {}", ranks.front());
-  const std::string list = report::rank_list(ranks);
+  const std::string list = rank_list(ranks);
   return ranks.size() <= kMaxListedRanks ? "ranks " + list
                                          : fmt::format("{} ranks ({})", ranks.size(), list);
 }

@@ -4,8 +4,8 @@
 #include "analysis/cpu/shared_core_noise.h"
 #include "analysis/cpu/sleepers.h"
 #include "analysis/cpu/whole_run.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "plugin/answer/collective_words.h"
 
 #include <algorithm>
@@ -72,10 +72,9 @@ std::vector<std::string> shared_cores_sentences(const AnswerView& view) {
     if (sentences.size() == kMaxSentences) break;
     const double waited = waited_share(view, shared.ranks);
     sentences.push_back(
-        report::printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) +
-        ")" +
+        printable(to_text(shared), kSentenceColumns) + " (" + ranks_text(shared.ranks) + ")" +
         (waited < 0 ? "; the kernel does not report how long they waited for one."
-                    : "; they waited " + report::percent_text(waited) + " of their time for one."));
+                    : "; they waited " + percent_text(waited) + " of their time for one."));
   }
   if (view.shared_cores.size() > kMaxSentences) {
     sentences.push_back("And " + std::to_string(view.shared_cores.size() - kMaxSentences) +

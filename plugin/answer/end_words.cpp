@@ -1,7 +1,7 @@
 #include "plugin/answer/end_words.h"
 
 #include "core/base/text.h"
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 #include "plugin/answer/collective_words.h"
 
 #include <fmt/format.h>
@@ -24,8 +24,8 @@ constexpr std::size_t kNameColumns = 60;
 /// "in MPI_Barrier, entered at 12.3 s"
 std::string location_text(const HangReport& report, const OpenEnd& end) {
   if (!end.has_called) return "before its first MPI call returned";
-  const std::string name = report::printable(
-      report.processes.function(end.world_rank, end.region).name, kNameColumns);
+  const std::string name = printable(report.processes.function(end.world_rank, end.region).name,
+                                     kNameColumns);
   const std::string at = human_duration(static_cast<std::int64_t>(end.at_ns));
   return end.is_inside ? fmt::format("in {}, entered at {}", name, at)
                        : fmt::format("outside of MPI, after {} returned at {}", name, at);

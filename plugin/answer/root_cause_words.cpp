@@ -1,6 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text_table.h"
 #include "plugin/answer/answer_view.h"
 #include "plugin/answer/collective_words.h"
 
@@ -24,7 +23,7 @@ std::string duration(double time_ns) { return human_duration(static_cast<std::in
 std::string hosts_text(const RootCause& root_cause) {
   std::string text;
   for (std::size_t i = 0; i < root_cause.hosts.size() && i < 3; ++i)
-    text += (i == 0 ? "" : ", ") + report::printable(root_cause.hosts[i], kHostColumns);
+    text += (i == 0 ? "" : ", ") + printable(root_cause.hosts[i], kHostColumns);
   return root_cause.hosts.size() > 3
              ? text + fmt::format(" and {} more", root_cause.hosts.size() - 3)
              : text;
@@ -128,7 +127,7 @@ std::string what_text(const RootCause& root_cause) {
                          duration(root_cause.core_wait_ns),
                          root_cause.core_wait_reason.empty()
                              ? "something else ran there"
-                             : report::printable(root_cause.core_wait_reason, kReasonColumns));
+                             : printable(root_cause.core_wait_reason, kReasonColumns));
     case Cause::kInputImbalance:
       if (!root_cause.has_specified_groups) {
         return fmt::format(
@@ -194,7 +193,7 @@ std::string root_cause_text(const AnswerView& view, const RootCause& root_cause)
   const detect::Evidence& evidence = root_cause.evidence;
   std::string text = fmt::format(
       "{} {}; it costs {} of the run{}.", what_text(root_cause), when_text(view, root_cause),
-      report::percent_text(root_cause.cost_fraction),
+      percent_text(root_cause.cost_fraction),
       has_other_costs(view, root_cause) ? ", including other slow operations of the same ranks"
                                         : "");
   if (evidence.observed_ns > 0) {  // of a link's first step nothing may be known

@@ -1,6 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text_table.h"
 #include "plugin/answer/answer_view.h"
 #include "plugin/answer/collective_words.h"
 
@@ -49,9 +48,9 @@ std::string main_cause_text(const AnswerView& view, const RankWaits& rank) {
   const auto whole = static_cast<double>(view.waits.suffered_ns);
   const std::string& host = view.host(rank.world_rank);
   const std::string location = host.empty() ? std::string()
-                                            : " (" + report::printable(host, kHostColumns) + ")";
+                                            : " (" + printable(host, kHostColumns) + ")";
   std::string text = fmt::format("Rank {}{} causes {} of it, {}", rank.world_rank, location,
-                                 report::percent_text(share(rank.caused_ns, whole)),
+                                 percent_text(share(rank.caused_ns, whole)),
                                  duration(rank.caused_ns));
   const double median_ns = median_outside_ns(view);
   const auto outside_ns = static_cast<double>(rank.wall_ns - std::min(rank.mpi_ns, rank.wall_ns));
@@ -121,14 +120,14 @@ std::string verdict_text(const AnswerView& view) {
       waited < view.detection.root_causes.front().cost_fraction)
     return root_cause.substr(0, root_cause.size() - 1);
   if (waited < kWorthReporting) {
-    return root_cause + fmt::format("Ranks hardly wait for each other: {} of their time.",
-                                    report::percent_text(waited));
+    return root_cause +
+           fmt::format("Ranks hardly wait for each other: {} of their time.", percent_text(waited));
   }
   std::string text = root_cause +
                      fmt::format(
                          "Ranks wait for each other {} of their time, {} in all, mostly in {}. ",
-                         report::percent_text(waited),
-                         duration(static_cast<double>(waits.suffered_ns)), main_function(view));
+                         percent_text(waited), duration(static_cast<double>(waits.suffered_ns)),
+                         main_function(view));
   const auto first = std::ranges::max_element(waits.ranks, {}, &RankWaits::caused_ns);
   const double fair = 1 / static_cast<double>(waits.ranks.size());
   if (share(first->caused_ns, static_cast<double>(waits.suffered_ns)) <

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 #include "plugin/capture/rank_update.h"
 
 #include <cstdint>

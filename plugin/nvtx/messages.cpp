@@ -1,9 +1,9 @@
 #include "plugin/nvtx/messages.h"
 
+#include "core/base/hash.h"
 #include "core/hooks/hooks.h"
 #include "core/hooks/name_table.h"
 #include "core/hooks/refusals.h"
-#include "core/record/hash.h"
 #include "plugin/nvtx/wide_text.h"
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #include "plugin/run/conclusion.h"
 
 #include "core/base/text.h"
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 
 #include <span>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/clocks/clock_domain.h"
 #include "core/lifecycle/collective.h"
-#include "core/record/clock_domain.h"
 #include "exporters/report/run_report.h"
 
 #include <string>

@@ -2,7 +2,7 @@
 
 #include "core/base/safe_file.h"
 #include "core/base/standard_error.h"
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 
 #include <atomic>
 #include <fcntl.h>
@@ -48,8 +48,7 @@ bool is_first_of(const char* directory_path) noexcept {
 
 void set(const std::string& line, const std::string& directory_path) {
   if (current.load() == nullptr)
-    current.store(
-        new Line{"megascope: " + report::printable(line, line.size()) + "\n", directory_path});
+    current.store(new Line{"megascope: " + printable(line, line.size()) + "\n", directory_path});
   process.store(getpid());
 }
 

@@ -1,12 +1,12 @@
 #include "plugin/run/message.h"
 
 #include "core/base/standard_error.h"
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 
 namespace megascope::run {
 
 void say(const std::string& line) {
-  standard_error::write("megascope: " + report::printable(line, line.size()) + "\n");
+  standard_error::write("megascope: " + printable(line, line.size()) + "\n");
 }
 
 }  // namespace megascope::run

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/clocks/run_time.h"
 #include "core/config/options.h"
 #include "core/hooks/window.h"
 #include "core/lifecycle/runtime.h"
-#include "core/record/run_time.h"
 #include "core/record/source.h"
 #include "exporters/report/run_report.h"
 #include "plugin/run/conclusion.h"

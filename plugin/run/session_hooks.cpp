@@ -1,4 +1,5 @@
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/own_object.h"
 #include "core/base/standard_error.h"
 #include "core/base/text.h"
@@ -6,7 +7,6 @@
 #include "core/hooks/hooks.h"
 #include "core/hooks/parallel_layout.h"
 #include "core/hooks/requests.h"
-#include "core/record/hash.h"
 #include "mpi_layer/lookup/mpi_object.h"
 #include "plugin/run/live.h"
 #include "plugin/run/message.h"

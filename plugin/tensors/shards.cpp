@@ -1,6 +1,6 @@
 #include "plugin/tensors/shards.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 
 #include <algorithm>
 

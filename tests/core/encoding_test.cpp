@@ -1,6 +1,6 @@
-#include "core/record/encoding.h"
+#include "core/encoding/encoding.h"
 
-#include "core/record/call_decoder.h"
+#include "core/encoding/call_decoder.h"
 #include "tests/core/sample_trace.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
 // Files: how facts about them are stored, told and summed.
-#include "core/record/call_decoder.h"
+#include "core/base/wire.h"
+#include "core/encoding/call_decoder.h"
+#include "core/profile/profile.h"
 #include "core/record/file_fact.h"
-#include "core/record/profile.h"
-#include "core/record/wire.h"
 #include "core/trace/definition_codec.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-#include "core/record/call_decoder.h"
-#include "core/record/profile.h"
+#include "core/encoding/call_decoder.h"
+#include "core/profile/profile.h"
 
 #include <gmock/gmock.h>
 

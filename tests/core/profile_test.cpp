@@ -1,4 +1,4 @@
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 
 #include <gmock/gmock.h>
 

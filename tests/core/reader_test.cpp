@@ -1,7 +1,7 @@
 #include "core/trace/reader.h"
 
+#include "core/clocks/run_time.h"
 #include "core/record/file_fact.h"
-#include "core/record/run_time.h"
 #include "tests/core/sample_trace.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
 
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "tests/core/sample_trace.h"
 
-#include "core/record/hook_words.h"
+#include "core/encoding/hook_words.h"
 
 #include <cstring>
 

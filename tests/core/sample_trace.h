@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/encoding.h"
+#include "core/encoding/encoding.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/layout.h"
 

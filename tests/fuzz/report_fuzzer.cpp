@@ -1,7 +1,7 @@
 // Any bytes give a profile and a report, or an error; what was accepted serializes to the same
 // again, merges, and fits the screen.
 
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 #include "exporters/report/run_report.h"
 
 #include <cstddef>

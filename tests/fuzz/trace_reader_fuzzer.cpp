@@ -2,7 +2,7 @@
 // definitions, all streams, all pending calls, in the run's time. Seeds:
 // build/fuzz/fuzz/trace_reader_seeds DIRECTORY [TRACE...].
 
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
 #include "core/trace/reader.h"
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "core/record/hook_words.h"
+#include "core/encoding/hook_words.h"
 #include "core/record/mpi_calls.h"
 #include "core/record/user_regions.h"
 #include "core/trace/reader.h"

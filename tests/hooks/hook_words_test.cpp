@@ -1,4 +1,4 @@
-#include "core/record/hook_words.h"
+#include "core/encoding/hook_words.h"
 
 #include "core/trace/hook_decoder.h"
 

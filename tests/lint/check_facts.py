@@ -1,4 +1,4 @@
-"""Readers see facts as typed events (core/record/event_view.h); only core/record and producers use kinds and fields."""
+"""Readers see facts as typed events (core/record/event_view.h); only core and producers use kinds and fields."""
 
 import re
 import sys
@@ -6,7 +6,7 @@ import sys
 import repository
 
 # These write facts. Tests and benchmarks make runs by hand.
-MAY_USE = ("core/record/", "core/hooks/", "mpi_layer/", "plugin/nvtx/", "analysis/import/", "analysis/synth/",
+MAY_USE = ("core/record/", "core/encoding/", "core/profile/", "core/hooks/", "mpi_layer/", "plugin/nvtx/", "analysis/import/", "analysis/synth/",
            "tests/", "bench/", "examples/")
 KIND = re.compile(r"\bFactKind\b")
 FIELDS = "kind|comm|request|sequence|peer|tag|bytes|bytes_received"
@@ -22,7 +22,7 @@ def check_file(path, text):
     problems = []
     for number, line in enumerate(repository.without_comments_and_strings(text).splitlines(), 1):
         if KIND.search(line):
-            problems.append(f"{path}:{number}: FactKind outside of core/record; use events::visit() (event_view.h)")
+            problems.append(f"{path}:{number}: FactKind outside of core and producers; use events::visit() (event_view.h)")
         elif FIELD.search(line):
             problems.append(f"{path}:{number}: a field of a fact; use its typed view (core/record/event_view.h)")
     return problems

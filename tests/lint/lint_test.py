@@ -24,7 +24,7 @@ class Facts(unittest.TestCase):
     def test_kinds_are_used_in_core_record_and_by_producers_only(self):
         line = "if (fact.kind == FactKind::kSend) ++count;\n"
         self.assertEqual(check_facts.check_file("exporters/otf2/a.cpp", "\n" + line),
-                         ["exporters/otf2/a.cpp:2: FactKind outside of core/record; use events::visit() (event_view.h)"])
+                         ["exporters/otf2/a.cpp:2: FactKind outside of core and producers; use events::visit() (event_view.h)"])
         for path in ("core/record/a.cpp", "mpi_layer/semantics/a.h", "analysis/synth/a.cpp", "tests/core/a.cpp"):
             self.assertEqual(check_facts.check_file(path, line), [])
 

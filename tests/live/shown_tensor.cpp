@@ -1,7 +1,7 @@
 #include "shown_tensor.h"
 
+#include "core/base/hash.h"
 #include "core/lifecycle/tensor_sink.h"
-#include "core/record/hash.h"
 #include "plugin/capture/view.h"
 #include "plugin/tensors/shards.h"
 #include "plugin/tensors/tensor_choice.h"

@@ -1,6 +1,6 @@
 #include "synthetic_run.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 #include "kernels/tiles.h"
 #include "plugin/steps/live_tail.h"
 #include "plugin/tensors/tensor_choice.h"

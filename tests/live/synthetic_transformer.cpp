@@ -1,6 +1,6 @@
 #include "synthetic_transformer.h"
 
-#include "core/record/hash.h"
+#include "core/base/hash.h"
 #include "plugin/capture/view.h"
 #include "plugin/tensors/tensor_choice.h"
 

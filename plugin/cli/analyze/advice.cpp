@@ -1,5 +1,5 @@
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "plugin/answer/collective_words.h"
 #include "plugin/cli/analyze/output.h"
 
@@ -17,8 +17,7 @@ constexpr std::size_t kMaxColumns = 4000;
 void append(std::vector<std::string>& lines, const std::string& text, const std::string& first,
             std::size_t indent) {
   std::string lead = first;
-  for (const std::string& line :
-       report::wrapped(report::printable(text, kMaxColumns), report::kTextColumns - indent)) {
+  for (const std::string& line : wrapped(printable(text, kMaxColumns), kTextColumns - indent)) {
     lines.push_back(lead + line);
     lead = std::string(indent, ' ');
   }

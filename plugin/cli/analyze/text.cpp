@@ -1,6 +1,6 @@
 #include "core/base/text.h"
 
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 #include "exporters/report/text_sections.h"
 #include "plugin/answer/collective_words.h"
 #include "plugin/answer/cpu_causes.h"
@@ -16,8 +16,6 @@ namespace megascope::cli {
 namespace {
 
 using analysis::RankWaits;
-using report::Lines;
-using report::Table;
 
 constexpr std::size_t kMaxRanks = 8;
 constexpr std::size_t kMaxFunctions = 6;
@@ -32,15 +30,14 @@ std::string duration(std::uint64_t time_ns) {
 }
 
 std::string percent(double part, double whole) {
-  return whole > 0 ? report::percent_text(part / whole) : "-";
+  return whole > 0 ? percent_text(part / whole) : "-";
 }
 std::string percent(std::uint64_t part, std::uint64_t whole) {
   return percent(static_cast<double>(part), static_cast<double>(whole));
 }
 
 void append(Lines& to, const std::string& text, std::size_t indent) {
-  for (const std::string& line :
-       report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
+  for (const std::string& line : wrapped(printable(text, 4000), kTextColumns - indent)) {
     to.push_back(std::string(indent, ' ') + line);
   }
 }
@@ -74,7 +71,7 @@ void add_root_cause_table(const AnalyzeView& view, Lines& lines) {
   lines.emplace_back("Other findings, and their share of the run");
   for (std::size_t i = 0; i < std::min(rows.size(), kMaxOtherFindings); ++i) {
     append(lines,
-           fmt::format("{:>7}  {}", report::percent_text(rows[i]->cost_fraction),
+           fmt::format("{:>7}  {}", percent_text(rows[i]->cost_fraction),
                        answer::root_cause_title(*rows[i])),
            2);
   }
@@ -111,7 +108,7 @@ void rank_table(const AnalyzeView& view, Lines& lines) {
     const RankWaits& rank = *ranks[i];
     std::vector<std::string> cells = {
         std::to_string(rank.world_rank),
-        report::printable(view.host(rank.world_rank), kHostColumns),
+        printable(view.host(rank.world_rank), kHostColumns),
         duration(rank.suffered_ns),
         duration(rank.caused_ns),
         percent(rank.caused_ns, static_cast<double>(view.waits.suffered_ns)),

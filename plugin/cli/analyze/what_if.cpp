@@ -1,6 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text_table.h"
 #include "plugin/cli/analyze/output.h"
 
 #include <fmt/format.h>
@@ -12,7 +11,6 @@
 namespace megascope::cli {
 namespace {
 
-using report::Table;
 using whatif::Scenario;
 using whatif::WhatIf;
 
@@ -71,9 +69,9 @@ std::string loss_text(const WhatIf& what_if) {
                                         duration(what_if.step_ns), duration(what_if.best_step_ns));
   if (what_if.loss.total < kWorthReporting - 1.0)
     return fmt::format("Slow operations cost less than {} of the run.",
-                       report::percent_text(kWorthReporting - 1.0));
+                       percent_text(kWorthReporting - 1.0));
   std::string text = fmt::format("Operations that are slower than usual cost {} of the run: {}",
-                                 report::percent_text(what_if.loss.total), steps);
+                                 percent_text(what_if.loss.total), steps);
   if (what_if.asked.empty()) return text + ". " + no_cause_text(what_if);
   const double explained = std::min(1.0, what_if.loss.explained / what_if.loss.total);
   return text + fmt::format(". {} {:.0f} % of that.",
@@ -93,8 +91,7 @@ std::vector<std::string> what_if_lines(const WhatIf& what_if) {
     return lines;
   }
   lines.emplace_back();
-  for (std::string& line : report::wrapped(loss_text(what_if), kColumns))
-    lines.push_back(std::move(line));
+  for (std::string& line : wrapped(loss_text(what_if), kColumns)) lines.push_back(std::move(line));
   Table table({{"without what is slow in", Table::Align::kLeft, 40},
                {"speedup"},
                {"cost if nothing else is slow"}});

@@ -1,14 +1,16 @@
 #include "plugin/cli/common/say.h"
 
 #include "core/base/text.h"
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 
 #include <algorithm>
 #include <cstdio>
 
 namespace megascope::cli {
 
-std::string printable(const std::string& text) { return report::printable(text, text.size()); }
+std::string printable(const std::string& text) {
+  return megascope::printable(text, text.size());
+}
 
 void say(const std::string& sentence) {
   std::fprintf(stderr, "megascope: %s\n", printable(sentence).c_str());

@@ -1,6 +1,6 @@
 #include "core/base/text.h"
 
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 #include "exporters/report/text_sections.h"
 #include "plugin/cli/hang/groups.h"
 #include "plugin/cli/hang/view.h"
@@ -18,7 +18,6 @@ using analysis::CycleStep;
 using analysis::Standing;
 using analysis::ThreadState;
 using analysis::Waiting;
-using report::Lines;
 
 constexpr std::size_t kMaxCycles = 4;
 constexpr std::size_t kMaxSteps = 8;
@@ -29,15 +28,14 @@ std::string duration(std::uint64_t time_ns) {
 }
 
 void append(Lines& to, const std::string& text, std::size_t indent) {
-  for (const std::string& line :
-       report::wrapped(report::printable(text, 4000), report::kTextColumns - indent)) {
+  for (const std::string& line : wrapped(printable(text, 4000), kTextColumns - indent)) {
     to.push_back(std::string(indent, ' ') + line);
   }
 }
 
 std::string title(const HangView& view) {
   const ProcessInfo& info = view.report.processes.states.front().definitions->info;
-  std::string text = "Run " + report::printable(info.run_id, 40);
+  std::string text = "Run " + printable(info.run_id, 40);
   const std::string started = report::time_text(view.source.start_realtime_ns());
   if (!started.empty()) text += ", started " + started;
   text += fmt::format(", {} {}", view.source.world_size(),

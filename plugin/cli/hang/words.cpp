@@ -1,6 +1,5 @@
 #include "core/base/text.h"
-#include "exporters/report/table.h"
-#include "exporters/report/text_sections.h"
+#include "core/base/text_table.h"
 #include "plugin/cli/hang/view.h"
 
 #include <fmt/format.h>

@@ -3,11 +3,11 @@
 #include "analysis/hang/hang.h"
 #include "core/base/safe_file.h"
 #include "core/base/text.h"
+#include "core/base/text_table.h"
 #include "core/base/version.h"
 #include "core/lifecycle/locate_call_sites.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/summary.h"
-#include "exporters/report/table.h"
 #include "plugin/answer/collective_words.h"
 #include "plugin/cli/common/exit_codes.h"
 #include "plugin/cli/common/fork_collective.h"
@@ -93,7 +93,7 @@ std::string stored_verdict(const json& stored) {
       !stored.contains("verdict"))
     return {};
   const json& verdict = stored["verdict"];
-  return verdict.is_string() ? report::printable(verdict.get<std::string>(), kMaxBytes)
+  return verdict.is_string() ? megascope::printable(verdict.get<std::string>(), kMaxBytes)
                              : std::string();
 }
 
@@ -172,8 +172,8 @@ Status make_report(const ReportArguments& arguments, const std::string& director
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nSpawned by " + report::printable(report.directory, 60) +
-            " with MPI_Comm_spawn: " + report::printable(spawned.directory, 60) + "\n\n" +
+    text += "\nSpawned by " + megascope::printable(report.directory, 60) +
+            " with MPI_Comm_spawn: " + megascope::printable(spawned.directory, 60) + "\n\n" +
             all_texts(spawned);
   }
   return text;

@@ -1,6 +1,6 @@
+#include "core/base/text_table.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/summary.h"
-#include "exporters/report/table.h"
 #include "tests/exporters/report/sample_runs.h"
 
 #include <gmock/gmock.h>

@@ -1,8 +1,8 @@
+#include "core/base/text_table.h"
 #include "core/lifecycle/collective.h"
 #include "exporters/report/nothing_recorded.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/summary.h"
-#include "exporters/report/table.h"
 #include "tests/exporters/report/sample_runs.h"
 #include "tests/support/thread_collective.h"
 

@@ -1,7 +1,7 @@
-#include "core/record/clock_domain.h"
+#include "core/clocks/clock_domain.h"
 
-#include "core/record/hash.h"
-#include "core/record/wire.h"
+#include "core/base/hash.h"
+#include "core/base/wire.h"
 
 #include <algorithm>
 #include <iterator>

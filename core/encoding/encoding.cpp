@@ -1,4 +1,4 @@
-#include "core/record/encoding.h"
+#include "core/encoding/encoding.h"
 
 namespace megascope::encoding {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/record/profile.h"
+#include "core/profile/profile.h"
 
 #include "core/base/scarce_memory.h"
 #include "core/record/user_regions.h"

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/encoding/encode_call.h"
 #include "core/record/call.h"
-#include "core/record/encode_call.h"
-#include "core/record/id_map.h"
+#include "core/record/request_map.h"
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
-#include "core/record/collective_sums.h"
+#include "core/profile/collective_sums.h"
 
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 
 #include <algorithm>
 

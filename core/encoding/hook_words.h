@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/record/encoding.h"
+#include "core/encoding/encoding.h"
 #include "core/record/point.h"
 #include "core/record/value_fact.h"
 

@@ -1,6 +1,6 @@
-#include "core/record/region_sums.h"
+#include "core/profile/region_sums.h"
 
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 
 namespace megascope {
 

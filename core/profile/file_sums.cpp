@@ -1,7 +1,7 @@
-#include "core/record/file_sums.h"
+#include "core/profile/file_sums.h"
 
+#include "core/base/wire.h"
 #include "core/record/file_fact.h"
-#include "core/record/wire.h"
 
 namespace megascope {
 namespace {

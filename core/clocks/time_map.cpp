@@ -1,4 +1,4 @@
-#include "core/record/time_map.h"
+#include "core/clocks/time_map.h"
 
 #include <algorithm>
 

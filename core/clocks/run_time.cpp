@@ -1,4 +1,4 @@
-#include "core/record/run_time.h"
+#include "core/clocks/run_time.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#include "core/record/profile.h"
-#include "core/record/wire.h"
+#include "core/base/wire.h"
+#include "core/profile/profile.h"
 
 // The wire form of a Profile.
 namespace megascope {

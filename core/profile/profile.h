@@ -1,13 +1,13 @@
 #pragma once
 
 #include "core/base/status.h"
-#include "core/record/collective_sums.h"
+#include "core/profile/collective_sums.h"
+#include "core/profile/file_sums.h"
+#include "core/profile/region_sums.h"
+#include "core/profile/site_sums.h"
 #include "core/record/definitions.h"
 #include "core/record/event_view.h"
-#include "core/record/file_sums.h"
 #include "core/record/point.h"
-#include "core/record/region_sums.h"
-#include "core/record/site_sums.h"
 
 #include <array>
 #include <bit>

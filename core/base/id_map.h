@@ -1,7 +1,5 @@
 #pragma once
 
-#include "core/record/ids.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -91,9 +89,5 @@ class IdMap {
   std::vector<Slot> slots_;
   std::size_t count_ = 0;
 };
-
-/// Values of requests in flight.
-template <class Value>
-using RequestMap = IdMap<RequestId, Value>;
 
 }  // namespace megascope

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/record/clock_domain.h"
-#include "core/record/time_map.h"
+#include "core/clocks/clock_domain.h"
+#include "core/clocks/time_map.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/encoding/encoding.h"
 #include "core/record/call.h"
-#include "core/record/encoding.h"
 
 /// Encoding of calls into words, shared by the wrappers and the offline writer
 /// (core/trace/trace_writer.h). Hot path: always inlined, no allocation, no branch that a wrapper

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/encoding/encoding.h"
+#include "core/profile/profile.h"
 #include "core/record/call.h"
-#include "core/record/encoding.h"
-#include "core/record/id_map.h"
-#include "core/record/profile.h"
+#include "core/record/request_map.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
-#include "core/record/site_sums.h"
+#include "core/profile/site_sums.h"
 
 #include "core/base/scarce_memory.h"
-#include "core/record/wire.h"
+#include "core/base/wire.h"
 
 namespace megascope {
 

@@ -5,7 +5,11 @@
 #include <string_view>
 #include <vector>
 
-namespace megascope::report {
+namespace megascope {
+
+using Lines = std::vector<std::string>;
+/// Width of texts for users.
+inline constexpr std::size_t kTextColumns = 100;
 
 /// `text` as one line that is safe to print: invalid UTF-8, control characters (C0 and C1) and
 /// bidirectional formatting characters become '?'. If longer than `columns`, it is truncated and
@@ -47,4 +51,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace megascope::report
+}  // namespace megascope

@@ -1,6 +1,6 @@
-#include "core/record/call_encoder.h"
+#include "core/encoding/call_encoder.h"
 
-#include "core/record/decode_words.h"
+#include "core/encoding/decode_words.h"
 
 #include <algorithm>
 

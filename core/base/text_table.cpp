@@ -1,9 +1,9 @@
-#include "exporters/report/table.h"
+#include "core/base/text_table.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace megascope::report {
+namespace megascope {
 namespace {
 
 /// The first code point of a text and its length in bytes; 0 bytes if the text does not begin with
@@ -130,4 +130,4 @@ std::vector<std::string> Table::lines(std::size_t indent) const {
   return lines;
 }
 
-}  // namespace megascope::report
+}  // namespace megascope

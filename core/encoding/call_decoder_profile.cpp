@@ -1,5 +1,5 @@
-#include "core/record/call_decoder.h"
-#include "core/record/decode_words.h"
+#include "core/encoding/call_decoder.h"
+#include "core/encoding/decode_words.h"
 
 namespace megascope::encoding {
 
