@@ -8,9 +8,7 @@
 
 namespace megascope::cli {
 
-std::string printable(const std::string& text) {
-  return megascope::printable(text, text.size());
-}
+std::string printable(const std::string& text) { return megascope::printable(text, text.size()); }
 
 void say(const std::string& sentence) {
   std::fprintf(stderr, "megascope: %s\n", printable(sentence).c_str());
