@@ -15,10 +15,8 @@ constexpr std::uint64_t kPollGap_ns = 1000;
 /// Calls that follow each other sooner have no work in between worth the name.
 constexpr std::uint64_t kDirectGap_ns = 20'000;
 
-bool is_boundary(std::string_view name) {
-  static constexpr std::string_view kNames[] = {"MPI_Wtime", "MPI_Init", "MPI_Init_thread",
-                                                "MPI_Finalize"};
-  return std::ranges::find(kNames, name) != std::end(kNames);
+bool is_boundary(const MpiFunction& function) {
+  return function.reads_time || function.starts_mpi || function.ends_mpi;
 }
 
 }  // namespace
@@ -32,9 +30,9 @@ RankGather::RankGather(const RecordSource& source, std::int32_t world_rank)
   for (const RegionDefinition& region : definitions_.regions) {
     if (region.id >= regions_.size()) regions_.resize(std::size_t{region.id} + 1);
     const analysis::FunctionTable::Function& function = functions.function(region.id);
-    regions_[region.id] = {.op = function.is_neighbourhood ? CollectiveOp::kNone : function.op,
-                           .is_poll = function.use == analysis::FunctionTable::Use::kPoll,
-                           .is_boundary = is_boundary(region.name),
+    regions_[region.id] = {.op = function.mpi.is_neighbourhood ? CollectiveOp::kNone : function.op,
+                           .is_poll = function.mpi.use == analysis::FunctionTable::Use::kPoll,
+                           .is_boundary = is_boundary(function.mpi),
                            .is_variable = is_variable(function.op)};
   }
   for (const CommDefinition& comm : definitions_.comms) {

@@ -2,27 +2,13 @@
 
 #include "core/base/hash.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace megascope::analysis {
 namespace {
-
-constexpr std::string_view kWaits[] = {"MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"};
-constexpr std::string_view kPolls[] = {
-    "MPI_Test",   "MPI_Testall", "MPI_Testany",           "MPI_Testsome",
-    "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
 
 std::uint64_t hash_of_text(std::string_view text) {
   std::uint64_t hash = text.size();
   for (const char c : text) hash = combined(hash, static_cast<unsigned char>(c));
   return hash;
-}
-
-FunctionTable::Use use_of(std::string_view name) {
-  if (std::ranges::find(kWaits, name) != std::end(kWaits)) return FunctionTable::Use::kWait;
-  if (std::ranges::find(kPolls, name) != std::end(kPolls)) return FunctionTable::Use::kPoll;
-  return FunctionTable::Use::kOther;
 }
 
 /// Size of one process's block in a rooted collective. Non-root members record one block (`own`).
@@ -63,9 +49,7 @@ FunctionTable::FunctionTable(const ProcessDefinitions& process) {
     function.name = region.name;
     function.name_hash = hash_of_text(region.name);
     function.op = region.collective_op;
-    function.is_neighbourhood = region.name.find("eighbor") != std::string::npos;
-    function.completes_all = region.name == "MPI_Waitall" || region.name == "MPI_Testall";
-    function.use = use_of(region.name);
+    function.mpi = mpi_function(region.name);
   }
 }
 
@@ -75,7 +59,7 @@ CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefi
   if (comm.kind == CommKind::kInter || !collective) return shape;
   shape.root = collective->root();
   const std::int64_t size = rank_count(comm.members);
-  if (!function.is_neighbourhood && size > 1) {
+  if (!function.mpi.is_neighbourhood && size > 1) {
     shape.bytes = bytes_of(function.op, *collective, shape.root == comm.my_rank, size);
     if (is_all_to_all(function.op)) shape.block_count = size;
   }

@@ -2,6 +2,7 @@
 
 #include "core/record/definitions.h"
 #include "core/record/event_view.h"
+#include "core/record/mpi_function.h"
 
 #include <cstdint>
 #include <string>
@@ -34,15 +35,12 @@ class FunctionTable {
  public:
   explicit FunctionTable(const ProcessDefinitions& process);
 
-  enum class Use : std::uint8_t { kOther, kWait, kPoll };
+  using Use = MpiFunction::Use;
   struct Function {
     std::string_view name;
     std::uint64_t name_hash = 0;
     CollectiveOp op = CollectiveOp::kNone;
-    bool is_neighbourhood = false;
-    bool completes_all = false;  ///< MPI_Waitall, MPI_Testall
-    Use use = Use::kOther;       ///< kWait: MPI_Wait and similar; kPoll: MPI_Test and similar,
-                                 ///< MPI_Iprobe, MPI_Improbe
+    MpiFunction mpi;
   };
   /// Accepts any id. The function of an unknown id has the name "?".
   const Function& function(RegionId region) const {

@@ -44,7 +44,7 @@ class Reading {
     state_.has_finalized = state_.definitions->info.end_state == EndState::kFinalized ||
                            std::ranges::any_of(state_.threads, [&](const ThreadState& thread) {
                              return thread.has_called &&
-                                    functions_.function(thread.region).name == "MPI_Finalize";
+                                    functions_.function(thread.region).mpi.ends_mpi;
                            });
     return std::move(state_);
   }
@@ -99,7 +99,7 @@ class Reading {
   }
 
   void remember(const Call& call, ThreadState& thread, bool has_completed) {
-    const bool polls = functions_.function(call.region).use == FunctionTable::Use::kPoll &&
+    const bool polls = functions_.function(call.region).mpi.use == FunctionTable::Use::kPoll &&
                        !has_completed;
     if (!polls)
       thread.poll_count = 0;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -16,15 +15,6 @@ namespace {
 /// limits (btl/tcp).
 constexpr std::uint64_t kMaxEagerBytes = 64U << 10;
 
-bool is_nonblocking(std::string_view name) {
-  return (name.starts_with("MPI_I") && !name.starts_with("MPI_Intercomm")) ||
-         name == "MPI_Comm_idup";
-}
-bool is_buffered(std::string_view name) {
-  return name == "MPI_Bsend" || name == "MPI_Ibsend" || name == "MPI_Bsend_init";
-}
-bool is_synchronous(std::string_view name) { return name == "MPI_Ssend" || name == "MPI_Issend"; }
-
 MessageQuery query_of(const Want& want, std::int32_t world_rank) {
   if (want.kind == Want::Kind::kSend) return {want.comm, world_rank, want.partner, want.tag};
   return {want.comm, want.partner, world_rank, want.tag};
@@ -32,12 +22,6 @@ MessageQuery query_of(const Want& want, std::int32_t world_rank) {
 
 SendQuery send_query_of(const Want& want, std::int32_t world_rank) {
   return {world_rank, want.location, want.request, want.since_ns};
-}
-
-/// Calls that another world must answer.
-bool meets_a_world(std::string_view name) {
-  return name == "MPI_Comm_accept" || name == "MPI_Comm_connect" || name == "MPI_Comm_join" ||
-         name.starts_with("MPI_Comm_spawn");
 }
 
 /// Collects what the threads of one process wait for.
@@ -58,10 +42,10 @@ class Collecting {
       if (!thread.has_called || thread.has_ended) continue;
       Waiting waiting{.world_rank = state_.world_rank, .location = thread.location, .wants = {}};
       const FunctionTable::Function& function = functions_.function(thread.region);
-      if (thread.is_inside && function.use == FunctionTable::Use::kOther) {
+      if (thread.is_inside && function.mpi.use == FunctionTable::Use::kOther) {
         want_posted(thread, function, waiting);
       } else if (thread.is_inside || thread.poll_count != 0) {
-        waiting.is_polling = function.use == FunctionTable::Use::kPoll;
+        waiting.is_polling = function.mpi.use == FunctionTable::Use::kPoll;
         want_requests(thread, function, waiting);
         if (waiting.is_polling && waiting.wants.empty()) continue;
       } else {
@@ -80,7 +64,7 @@ class Collecting {
       if (const auto use = events::as<events::RequestUse>(fact))
         waiting.asked = static_cast<std::uint32_t>(use->request_count());
     }
-    const bool is_poll = thread.is_inside && function.use == FunctionTable::Use::kPoll;
+    const bool is_poll = thread.is_inside && function.mpi.use == FunctionTable::Use::kPoll;
     if (is_poll && !thread.posted.empty()) {
       const auto receive = events::as<events::Receive>(thread.posted.front());
       if (receive && receive->is_blocking()) want_message(*receive, thread, waiting);
@@ -91,12 +75,12 @@ class Collecting {
     if (waiting.wants.empty()) waiting.wants = open_;
     const bool has_one = waiting.wants.size() == 1;
     waiting.needs_all = has_one ||
-                        (function.completes_all && waiting.asked >= waiting.wants.size());
+                        (function.mpi.completes_all && waiting.asked >= waiting.wants.size());
   }
 
   void want_posted(const ThreadState& thread, const FunctionTable::Function& function,
                    Waiting& waiting) {
-    if (is_nonblocking(function.name) || is_buffered(function.name)) return;
+    if (function.mpi.is_nonblocking || function.mpi.is_buffered) return;
     for_each_collective(*state_.definitions, thread.posted, [&](const CollectiveStep& step) {
       Want& want = waiting.wants.emplace_back(
           want_of(*step.fact, thread.region, thread.location, thread.enter_ns));
@@ -106,7 +90,7 @@ class Collecting {
     want_one_sided(processes_, comms_, state_, thread, waiting);
     const bool is_remote = state_.definitions->comm(thread.comm) != nullptr &&
                            world_ranks_.is_remote(thread.comm);
-    if (meets_a_world(function.name) || (is_remote && waiting.wants.empty())) {
+    if (function.mpi.meets_world || (is_remote && waiting.wants.empty())) {
       waiting.wants.push_back({.kind = Want::Kind::kWorld,
                                .comm = comms_.of(state_.world_rank, thread.comm),
                                .region = thread.region,
@@ -161,10 +145,10 @@ class Collecting {
         fact,
         events::Handler{
             [&](events::Send send) {
-              const std::string_view name = functions_.function(region).name;
+              const MpiFunction& function = functions_.function(region).mpi;
               want.kind = Want::Kind::kSend;
-              want.may_have_left = is_buffered(name) ||
-                                   (!is_synchronous(name) && !send.is_blocking() &&
+              want.may_have_left = function.is_buffered ||
+                                   (!function.is_synchronous && !send.is_blocking() &&
                                     send.bytes() <= kMaxEagerBytes);
               set_message(send);
             },

@@ -14,7 +14,7 @@ const CollectiveEnd* latest(std::span<const CollectiveEnd> members, auto&& count
 }  // namespace
 
 Flow flow_of(const FunctionTable::Function& function) {
-  if (function.is_neighbourhood) return Flow::kNone;
+  if (function.mpi.is_neighbourhood) return Flow::kNone;
   switch (function.op) {
     case CollectiveOp::kBarrier:
     case CollectiveOp::kAllgather:

@@ -31,11 +31,6 @@ RankReader::RankReader(const RecordSource& source, const MatchTables& tables,
                                  source.world_size());
   }
   met_on_.resize(comm_of_slot_.size());
-  for (const RegionDefinition& region : definitions_.regions) {
-    if (region.name == "MPI_Finalize") finalize_region_ = region.id;
-    if (region.name == "MPI_Init") init_regions_[0] = region.id;
-    if (region.name == "MPI_Init_thread") init_regions_[1] = region.id;
-  }
   call_ = calls_.next(location_);
 }
 
@@ -51,12 +46,12 @@ void RankReader::add(const Call& call, LocationId location, Outbox& out) {
   sink_.add_call(first_track_ + location, call);
   TrackTotals& totals = totals_[location];
   totals.call_count += call.count;
-  if (call.region == init_regions_[0] ||
-      call.region == init_regions_[1]) {  // time before MPI_Init belongs to the launcher
+  const MpiFunction& function = functions_.function(call.region).mpi;
+  if (function.starts_mpi && !has_begun_) {  // time before MPI_Init belongs to the launcher
     totals.first_ns = call.leave_ns;
     has_begun_ = true;
   } else {
-    has_finalized_ = has_finalized_ || call.region == finalize_region_;
+    has_finalized_ = has_finalized_ || function.ends_mpi;
     if (call.depth == 0) totals.mpi_ns += time_inside(call);
     totals.first_ns = std::min(totals.first_ns, call.enter_ns);
   }
@@ -133,7 +128,7 @@ void RankReader::add_posted(const Fact& fact, Now& now, Outbox& out) {
 /// Returns the call's number among the wait points of its track, and adds it if it is new;
 /// kNoWaitPoint for a call that does not wait.
 std::uint32_t RankReader::wait_point_of(Now& now) {
-  if (now.wait_point != kNoWaitPoint || now.function->use == FunctionTable::Use::kPoll ||
+  if (now.wait_point != kNoWaitPoint || now.function->mpi.use == FunctionTable::Use::kPoll ||
       now.call->is_pending)
     return now.wait_point;
   now.wait_point = wait_point_counts_[now.track - first_track_]++;

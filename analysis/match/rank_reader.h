@@ -90,8 +90,6 @@ class RankReader {
   std::size_t process_index_;
   Track first_track_;
   bool lacks_messages_;
-  RegionId init_regions_[2] = {kNoRegion, kNoRegion};
-  RegionId finalize_region_ = kNoRegion;
   bool has_begun_ = false;  ///< MPI_Init was read
   bool has_finalized_ = false;
   FunctionTable functions_;

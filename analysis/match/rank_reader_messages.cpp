@@ -114,7 +114,7 @@ void RankReader::add_start(events::PostedReceive receive, Now& now) {
 }
 
 void RankReader::add_probe(events::FoundMessage message, Now& now) {
-  if (message.is_ready_request() || now.function->use == FunctionTable::Use::kPoll) return;
+  if (message.is_ready_request() || now.function->mpi.use == FunctionTable::Use::kPoll) return;
   wait_point_of(now);
   Probe& probe = probes_[now.track - first_track_];
   probe.is_set = true;

@@ -2,6 +2,7 @@
 
 #include "core/base/text.h"
 #include "core/record/event_view.h"
+#include "core/record/mpi_function.h"
 #include "core/record/user_regions.h"
 #include "exporters/report/call_sites.h"
 #include "exporters/report/cpu_rows.h"
@@ -39,10 +40,6 @@ bool is_collective(RegionRole role) {
 }
 bool may_wait(RegionRole role) { return role == RegionRole::kPointToPoint || is_collective(role); }
 
-bool is_startup(const std::string& function) {
-  return function == "MPI_Init" || function == "MPI_Init_thread" || function == "MPI_Session_init";
-}
-
 /// Whether a trace with these losses has a record of every call.
 bool has_all_calls(const Losses& losses) {
   constexpr LossCause kMissingCalls[] = {LossCause::kBufferFull, LossCause::kStorage,
@@ -77,7 +74,7 @@ class Summary {
     row.name = function;
     row.role = role;
     row.totals.add(totals);
-    if (is_startup(function)) startup_ns_ += totals.time;
+    if (mpi_function(function).starts_mpi) startup_ns_ += totals.time;
     if (key.comm != kNoComm) add_comm(key.comm, totals);
     if (may_wait(role)) {
       WaitRow& wait = waits_[{function, key.comm}];

@@ -1,5 +1,6 @@
 #include "core/base/text.h"
 #include "core/base/text_table.h"
+#include "core/record/mpi_function.h"
 #include "exporters/report/call_sites.h"
 #include "exporters/report/text_sections.h"
 
@@ -24,16 +25,12 @@ struct Shown {
 constexpr std::size_t kFunctionColumns = 28;
 constexpr std::size_t kNameColumns = 68;  ///< for function and call site
 
-bool is_startup(const std::string& function) {
-  return function.starts_with("MPI_Init") && !function.starts_with("MPI_Initialized");
-}
-
 std::vector<Shown> by_time(const RunReport& report) {
   std::map<std::pair<std::string, std::string>, CallTotals> sums;
   for (const CallSiteRow& row : report.call_sites) {
     const bool says_nothing = row.site == CallSiteDefinition{} &&
                               row.totals.time == 0;  // MPI_Finalize
-    if (!is_startup(row.function) && !says_nothing)
+    if (!mpi_function(row.function).starts_mpi && !says_nothing)
       sums[{row.function, call_site_text(row)}].add(row.totals);
   }
   std::vector<Shown> shown;

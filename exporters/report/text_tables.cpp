@@ -1,5 +1,6 @@
 #include "core/base/text.h"
 #include "core/base/text_table.h"
+#include "core/record/mpi_function.h"
 #include "exporters/report/cpu_rows.h"
 #include "exporters/report/text_sections.h"
 
@@ -48,10 +49,6 @@ std::vector<const Row*> by_time(const std::vector<Row>& rows) {
     return a->name < b->name;
   });
   return sorted;
-}
-
-bool is_startup(const FunctionRow& row) {
-  return row.name.starts_with("MPI_Init") && !row.name.starts_with("MPI_Initialized");
 }
 
 /// The ranks to show, by ascending fraction if there are more than fit: half with the lowest, half
@@ -123,7 +120,7 @@ Lines function_section(const RunReport& report, const RowLimits& limits) {
   std::uint64_t all_ns = 0;
   std::vector<FunctionRow> rows;
   for (const FunctionRow& row : report.functions) {
-    if (is_startup(row)) continue;
+    if (mpi_function(row.name).starts_mpi) continue;
     all_ns += row.totals.time;
     rows.push_back(row);
   }

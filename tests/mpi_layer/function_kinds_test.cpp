@@ -1,9 +1,12 @@
+#include "core/record/mpi_function.h"
 #include "mpi_layer/table/regions.h"
 #include "mpi_layer/table/selection.h"
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -174,6 +177,43 @@ TEST(FunctionKinds, AlwaysTrackedFunctionsAreInterceptedIfOmitted) {
         << mpi_name(fn);
   }
   select_functions({"default"});
+}
+
+/// What readers know by name (core/record/mpi_function.h) agrees with the table.
+TEST(FunctionKinds, AreWhatReadersKnowByName) {
+  std::map<std::string, std::string> known;
+  for (unsigned i = 1; i < kFnEnd; ++i) {
+    const std::string name = mpi_name(static_cast<Fn>(i));
+    const Group group = group_of(static_cast<Fn>(i));
+    const MpiFunction function = mpi_function(name);
+    if (group != Group::kIo && group != Group::kRma) {
+      const bool is_of_messages = group == Group::kP2p || group == Group::kColl;
+      EXPECT_EQ(function.is_nonblocking,
+                name == "MPI_Comm_idup" || (is_of_messages && name.starts_with("MPI_I")))
+          << name;
+    }
+    if (function.use == MpiFunction::Use::kWait) known["waits"] += name.substr(4) + " ";
+    if (function.use == MpiFunction::Use::kPoll) known["polls"] += name.substr(4) + " ";
+    if (function.is_buffered) known["buffered"] += name.substr(4) + " ";
+    if (function.is_synchronous) known["synchronous"] += name.substr(4) + " ";
+    if (function.starts_mpi || function.ends_mpi) known["starts and ends"] += name.substr(4) + " ";
+    if (function.meets_world) known["meets"] += name.substr(4) + " ";
+    EXPECT_EQ(function.is_neighbourhood, name.find("eighbor_") != std::string::npos) << name;
+  }
+  for (auto& [property, names] : known) {
+    std::istringstream words(names);
+    const std::set<std::string> sorted{std::istream_iterator<std::string>(words), {}};
+    names.clear();
+    for (const std::string& name : sorted) names += (names.empty() ? "" : " ") + name;
+  }
+  const std::map<std::string, std::string> expected = {
+      {"waits", "Wait Waitall Waitany Waitsome"},
+      {"polls", "Improbe Iprobe Request_get_status Test Testall Testany Testsome"},
+      {"buffered", "Bsend Bsend_init Ibsend"},
+      {"synchronous", "Issend Ssend Ssend_init"},
+      {"starts and ends", "Finalize Init Init_thread"},
+      {"meets", "Comm_accept Comm_connect Comm_join Comm_spawn Comm_spawn_multiple"}};
+  EXPECT_EQ(known, expected);
 }
 
 }  // namespace
