@@ -127,9 +127,9 @@ class MatchPass {
     std::ranges::sort(all.mismatches, {}, &Mismatch::comm);
     constexpr auto kLost = static_cast<std::size_t>(Unmatched::kLost);
     for (const auto& reader : readers_) {
-      all.unmatched_sends[kLost] += reader->unnamed_sends();
-      all.unmatched_receives[kLost] += reader->unnamed_receives();
-      all.unsure_collectives += reader->unsure_collectives();
+      all.unmatched_sends[kLost] += reader->unmatched().sends;
+      all.unmatched_receives[kLost] += reader->unmatched().receives;
+      all.unsure_collectives += reader->unmatched().unsure_collectives;
       all.tracks.insert(all.tracks.end(), reader->totals().begin(), reader->totals().end());
     }
     for (const TrackTotals& totals : all.tracks) all.call_count += totals.call_count;

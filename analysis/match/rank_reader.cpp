@@ -17,20 +17,10 @@ RankReader::RankReader(const RecordSource& source, const MatchTables& tables,
       functions_(definitions_),
       calls_(source, world_rank_),
       naming_(definitions_),
+      comms_(source, tables, world_rank_),
       wait_point_counts_(definitions_.locations.size()),
       totals_(definitions_.locations.size()),
       probes_(definitions_.locations.size()) {
-  for (Slot slot = 0; slot < slot_count(definitions_); ++slot) {
-    const CommTable::Index index = tables.comms.of(world_rank_, slot);
-    const CommDefinition* comm = comm_of_slot(definitions_, slot);
-    comm_of_slot_.push_back(index);
-    is_sure_.push_back(index != CommTable::kNone && comm != nullptr &&
-                       tables.comms.entry(index).is_sure && comm->kind != CommKind::kRemote);
-    has_all_ranks_.push_back(comm != nullptr &&
-                             rank_count(comm->members) + rank_count(comm->remote_members) >=
-                                 source.world_size());
-  }
-  met_on_.resize(comm_of_slot_.size());
   call_ = calls_.next(location_);
 }
 
@@ -136,11 +126,6 @@ std::uint32_t RankReader::wait_point_of(Now& now) {
   return now.wait_point;
 }
 
-Meeting RankReader::last_met(Slot comm) const {
-  const Meeting here = comm < met_on_.size() ? met_on_[comm] : Meeting{};
-  return here.time_ns > met_all_.time_ns ? here : met_all_;
-}
-
 void RankReader::add_collective(events::Collective collective, Now& now, Outbox& out) {
   add_collective({slot_of_comm(definitions_, collective.comm()), collective.sequence(),
                   &collective.fact(), collective},
@@ -155,8 +140,8 @@ void RankReader::add_other_collective(const Fact& fact, Now& now, Outbox& out) {
 }
 
 void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& out) {
-  if (step.slot >= comm_of_slot_.size() || !is_sure_[step.slot]) {
-    ++unsure_collectives_;
+  if (!comms_.is_sure(step.slot)) {
+    ++unmatched_.unsure_collectives;
     return;
   }
   const CommDefinition& comm = *comm_of_slot(definitions_, step.slot);
@@ -167,14 +152,14 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
                     .enter_ns = now.call->enter_ns,
                     .leave_ns = now.call->leave_ns,
                     .block_bytes = shape.bytes,
-                    .met = last_met(step.slot),
+                    .met = comms_.last_met(step.slot),
                     .track = now.track,
                     .wait_point_track = now.track,
                     .start_wait_point = now.wait_point != kNoWaitPoint
                                             ? now.wait_point
                                             : wait_point_counts_[now.track - first_track_],
                     .wait_point = now.wait_point,
-                    .comm = comm_of_slot_[step.slot],
+                    .comm = comms_.index_of(step.slot),
                     .sequence = step.sequence,
                     .function = tables_.functions.of(process_index_, now.call->region),
                     .root = shape.root,
@@ -188,34 +173,22 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
                         !comm.remote_members.empty() &&
                         comm.remote_members.front().first < comm.members.front().first;
   if (!is_request || step.collective->request() == kNoRequest) {
-    if (!end.is_pending) {
-      met_on_[step.slot] = {end.leave_ns, wait_point_counts_[now.track - first_track_]};
-      if (has_all_ranks_[step.slot]) met_all_ = met_on_[step.slot];
-    }
+    if (!end.is_pending)
+      comms_.meet(step.slot, {end.leave_ns, wait_point_counts_[now.track - first_track_]});
     return out.add(end);
   }
-  std::uint32_t index = static_cast<std::uint32_t>(collectives_.size());
-  if (free_collectives_.empty()) {
-    collectives_.push_back(end);
-  } else {
-    index = free_collectives_.back();
-    free_collectives_.pop_back();
-    collectives_[index] = end;
-  }
-  open_collectives_[step.collective->request()] = index + 1;
+  open_collectives_.add(step.collective->request(), end);
 }
 
 void RankReader::complete_collective(events::CollectiveCompletion collective, Now& now,
                                      Outbox& out) {
-  std::uint32_t index = 0;
-  if (!open_collectives_.take(collective.request(), index)) return;
-  CollectiveEnd& end = collectives_[--index];
-  end.wait_point = wait_point_of(now);
-  end.wait_point_track = now.track;
-  end.enter_ns = now.call->enter_ns;
-  end.leave_ns = now.call->leave_ns;
-  out.add(end);
-  free_collectives_.push_back(index);
+  std::optional<CollectiveEnd> end = open_collectives_.take(collective.request());
+  if (!end) return;
+  end->wait_point = wait_point_of(now);
+  end->wait_point_track = now.track;
+  end->enter_ns = now.call->enter_ns;
+  end->leave_ns = now.call->leave_ns;
+  out.add(*end);
 }
 
 /// A trace that contains MPI_Init, or no calls, also contains MPI_Finalize if it is complete.
@@ -228,13 +201,10 @@ bool RankReader::is_cut_short() const {
 void RankReader::finish(Outbox& out) {
   is_finished_ = true;
   naming_.finish(out);
-  std::vector<bool> is_free(collectives_.size());
-  for (const std::uint32_t index : free_collectives_) is_free[index] = true;
-  for (std::size_t i = 0; i < collectives_.size(); ++i) {
-    if (is_free[i]) continue;
-    collectives_[i].is_pending = true;  // did not complete
-    out.add(collectives_[i]);
-  }
+  open_collectives_.for_each([&out](CollectiveEnd& end) {
+    end.is_pending = true;  // did not complete
+    out.add(end);
+  });
 }
 
 }  // namespace megascope::analysis

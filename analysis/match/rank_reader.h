@@ -3,7 +3,9 @@
 #include "analysis/common/collective_step.h"
 #include "analysis/match/match.h"
 #include "analysis/match/message_naming.h"
+#include "analysis/match/open_collectives.h"
 #include "analysis/match/outbox.h"
+#include "analysis/match/process_comms.h"
 #include "core/base/id_map.h"
 #include "core/record/merged_calls.h"
 #include "core/record/request_map.h"
@@ -33,11 +35,13 @@ class RankReader {
   /// At the end: returns whether the trace lacks its last calls although it claims to be complete.
   /// It then has no MPI_Finalize, but has MPI_Init or no calls.
   bool is_cut_short() const;
-  /// Sends and receives that could not be named because calls are missing in this trace.
-  std::uint64_t unnamed_sends() const { return unnamed_sends_; }
-  std::uint64_t unnamed_receives() const { return unnamed_receives_; }
-  /// Collective calls on communicators without a sure global name; they are not matched.
-  std::uint64_t unsure_collectives() const { return unsure_collectives_; }
+  /// Operations that cannot be matched.
+  struct Unmatched {
+    std::uint64_t sends = 0;  ///< not named, because calls are missing in this trace
+    std::uint64_t receives = 0;
+    std::uint64_t unsure_collectives = 0;  ///< on communicators without a sure global name
+  };
+  const Unmatched& unmatched() const { return unmatched_; }
 
  private:
   struct Probe {
@@ -56,6 +60,16 @@ class RankReader {
   };
   struct Partner {
     Meeting sent_start, sent_end, received_start, received_end;
+  };
+  /// The processes that this one exchanges messages with.
+  class Partners {
+   public:
+    /// message: has a partner. Sets its partner_index. Valid until the next call.
+    Partner& of(MessageEnd& message);
+
+   private:
+    IdMap<std::uint64_t, std::uint32_t> index_;  ///< by world rank + 1; index + 1
+    std::vector<Partner> all_;
   };
 
   void add(const Call& call, LocationId location, Outbox& out);
@@ -78,9 +92,7 @@ class RankReader {
 
   std::uint32_t wait_point_of(Now& now);
   void begin(MessageEnd& end, events::Message message, const Now& now, bool is_send);
-  Partner& partner_of(MessageEnd& message);
   void end(MessageEnd& message, Now& now);
-  Meeting last_met(Slot comm) const;
   void finish(Outbox& out);
 
   const MatchTables& tables_;
@@ -97,24 +109,15 @@ class RankReader {
   const Call* call_ = nullptr;
   LocationId location_ = 0;
   MessageNaming naming_;
-  std::vector<CommTable::Index> comm_of_slot_;
-  std::vector<bool> is_sure_;  ///< by slot
-  std::vector<bool> has_all_ranks_;
-  std::vector<Meeting> met_on_;  ///< by slot: the last collective
-  Meeting met_all_;              ///< the last collective on a communicator that contains all ranks
+  ProcessComms comms_;
   std::vector<std::uint32_t> wait_point_counts_;  ///< by location
   std::vector<TrackTotals> totals_;
-  std::vector<Probe> probes_;                          ///< by location: the last probe that waited
-  IdMap<std::uint64_t, std::uint32_t> partner_index_;  ///< by world rank + 1; index + 1
-  std::vector<Partner> partners_;
+  std::vector<Probe> probes_;  ///< by location: the last probe that waited
+  Partners partners_;
   RequestMap<bool> probed_;  ///< messages that a matched probe reserved and no receive has taken
-  RequestMap<std::uint32_t> open_collectives_;  ///< index + 1
-  std::vector<CollectiveEnd> collectives_;
-  std::vector<std::uint32_t> free_collectives_;
+  OpenCollectives open_collectives_;
   bool is_finished_ = false;
-  std::uint64_t unnamed_sends_ = 0;
-  std::uint64_t unnamed_receives_ = 0;
-  std::uint64_t unsure_collectives_ = 0;
+  Unmatched unmatched_;
 };
 
 }  // namespace megascope::analysis

@@ -8,16 +8,16 @@ bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
 
 }  // namespace
 
-RankReader::Partner& RankReader::partner_of(MessageEnd& message) {
+RankReader::Partner& RankReader::Partners::of(MessageEnd& message) {
   if (message.partner_index == kNoWaitPoint) {
-    std::uint32_t& index = partner_index_[static_cast<std::uint64_t>(message.partner) + 1];
+    std::uint32_t& index = index_[static_cast<std::uint64_t>(message.partner) + 1];
     if (index == 0) {
-      partners_.emplace_back();
-      index = static_cast<std::uint32_t>(partners_.size());
+      all_.emplace_back();
+      index = static_cast<std::uint32_t>(all_.size());
     }
     message.partner_index = index - 1;
   }
-  return partners_[message.partner_index];
+  return all_[message.partner_index];
 }
 
 /// Sets all fields of a message end from the call that starts it. message: has the partner,
@@ -30,19 +30,18 @@ void RankReader::begin(MessageEnd& end, events::Message message, const Now& now,
          .enter_ns = now.call->enter_ns,
          .leave_ns = now.call->enter_ns,
          .bytes = message.bytes(),
-         .met_at_start = last_met(message.comm()),
+         .met_at_start = comms_.last_met(message.comm()),
          .met_at_end = {},
          .track = now.track,
          .wait_point_track = now.track,
          .start_wait_point = wait_points,
-         .comm = message.comm() < comm_of_slot_.size() ? comm_of_slot_[message.comm()]
-                                                       : CommTable::kNone,
+         .comm = comms_.index_of(message.comm()),
          .world_rank = world_rank_,
          .partner = naming_.partner(message),
          .tag = message.tag(),
          .is_send = is_send};
   if (end.partner < 0) return;
-  Partner& partner = partner_of(end);
+  Partner& partner = partners_.of(end);
   Meeting& before = is_send ? partner.sent_start : partner.received_start;
   if (later(before, end.met_at_start)) end.met_at_start = before;
   before = {end.start_ns, wait_points};
@@ -57,9 +56,9 @@ void RankReader::end(MessageEnd& message, Now& now) {
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
   if (message.partner < 0) return;
   message.met_at_end = message.comm == CommTable::kNone
-                           ? met_all_
-                           : last_met(static_cast<Slot>(now.call->comm));
-  Partner& partner = partner_of(message);
+                           ? comms_.last_met_all()
+                           : comms_.last_met(static_cast<Slot>(now.call->comm));
+  Partner& partner = partners_.of(message);
   Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
   if (later(before, message.met_at_end)) message.met_at_end = before;
   before = {message.leave_ns, wait_point_counts_[now.track - first_track_]};
@@ -67,7 +66,7 @@ void RankReader::end(MessageEnd& message, Now& now) {
 
 void RankReader::add_blocking_send(events::Send send, Now& now, Outbox& out) {
   if (lacks_messages_) {
-    ++unnamed_sends_;
+    ++unmatched_.sends;
     return;
   }
   wait_point_of(now);
@@ -81,7 +80,7 @@ void RankReader::add_blocking_send(events::Send send, Now& now, Outbox& out) {
 void RankReader::add_blocking_receive(events::Receive receive, Now& now, Outbox& out) {
   if (receive.request() != kNoRequest) return complete_receive(receive, now, out);
   if (lacks_messages_) {
-    ++unnamed_receives_;
+    ++unmatched_.receives;
     return;
   }
   wait_point_of(now);
@@ -149,7 +148,7 @@ void RankReader::complete_request(events::Completion completion, Now& now, Outbo
 
 void RankReader::complete_send(events::Completion completion, Now& now, Outbox& out) {
   if (lacks_messages_) {
-    ++unnamed_sends_;
+    ++unmatched_.sends;
     return;
   }
   MessageEnd* message = naming_.take(completion.request());
@@ -160,7 +159,7 @@ void RankReader::complete_send(events::Completion completion, Now& now, Outbox& 
 
 void RankReader::complete_receive(events::Receive receive, Now& now, Outbox& out) {
   if (lacks_messages_) {
-    ++unnamed_receives_;
+    ++unmatched_.receives;
     return;
   }
   if (receive.is_blocking()) {
