@@ -1,7 +1,7 @@
 #include "analysis/advice/rank_gather.h"
 
-#include "analysis/advice/collective_kinds.h"
 #include "analysis/common/collective_shape.h"
+#include "core/record/collective_op.h"
 
 #include <algorithm>
 #include <string_view>
@@ -14,6 +14,10 @@ namespace {
 constexpr std::uint64_t kPollGap_ns = 1000;
 /// Calls that follow each other sooner have no work in between worth the name.
 constexpr std::uint64_t kDirectGap_ns = 20'000;
+
+/// Returns whether several small operations of this kind can be combined to one. Excludes
+/// broadcasts, which have a rule of their own.
+bool may_be_tiny(CollectiveOp op) { return counts_all_members(op) || op == CollectiveOp::kReduce; }
 
 bool is_boundary(const MpiFunction& function) {
   return function.reads_time || function.starts_mpi || function.ends_mpi;

@@ -1,6 +1,7 @@
 #include "analysis/common/collective_shape.h"
 
 #include "core/base/hash.h"
+#include "core/record/collective_op.h"
 
 namespace megascope::analysis {
 namespace {
@@ -19,11 +20,6 @@ std::uint64_t one_block(bool is_root, std::uint64_t own, std::uint64_t many, std
   return many / static_cast<std::uint64_t>(size - 1);
 }
 
-bool is_all_to_all(CollectiveOp op) {
-  return op == CollectiveOp::kAllgather || op == CollectiveOp::kAlltoall ||
-         op == CollectiveOp::kAllreduce || op == CollectiveOp::kReduceScatterBlock;
-}
-
 std::uint64_t bytes_of(CollectiveOp op, events::Collective collective, bool is_root,
                        std::int64_t size) {
   switch (op) {
@@ -35,7 +31,7 @@ std::uint64_t bytes_of(CollectiveOp op, events::Collective collective, bool is_r
     case CollectiveOp::kReduce:
       return one_block(is_root, collective.bytes_sent(), collective.bytes_received(), size);
     default:
-      return is_all_to_all(op) ? collective.bytes_received() : CollectiveShape::kNotCompared;
+      return counts_all_members(op) ? collective.bytes_received() : CollectiveShape::kNotCompared;
   }
 }
 
@@ -61,7 +57,7 @@ CollectiveShape shape_of(const FunctionTable::Function& function, const CommDefi
   const std::int64_t size = rank_count(comm.members);
   if (!function.mpi.is_neighbourhood && size > 1) {
     shape.bytes = bytes_of(function.op, *collective, shape.root == comm.my_rank, size);
-    if (is_all_to_all(function.op)) shape.block_count = size;
+    if (counts_all_members(function.op)) shape.block_count = size;
   }
   return shape;
 }

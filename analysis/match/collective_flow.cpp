@@ -1,5 +1,7 @@
 #include "analysis/match/collective_flow.h"
 
+#include "core/record/collective_op.h"
+
 namespace megascope::analysis {
 namespace {
 
@@ -15,31 +17,19 @@ const CollectiveEnd* latest(std::span<const CollectiveEnd> members, auto&& count
 
 Flow flow_of(const FunctionTable::Function& function) {
   if (function.mpi.is_neighbourhood) return Flow::kNone;
-  switch (function.op) {
-    case CollectiveOp::kBarrier:
-    case CollectiveOp::kAllgather:
-    case CollectiveOp::kAllgatherv:
-    case CollectiveOp::kAlltoall:
-    case CollectiveOp::kAlltoallv:
-    case CollectiveOp::kAlltoallw:
-    case CollectiveOp::kAllreduce:
-    case CollectiveOp::kReduceScatter:
-    case CollectiveOp::kReduceScatterBlock:
+  switch (data_flow_of(function.op)) {
+    case DataFlow::kAll:
       return Flow::kAll;
-    case CollectiveOp::kGather:
-    case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce:
+    case DataFlow::kToRoot:
       return Flow::kToRoot;
-    case CollectiveOp::kBcast:
-    case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv:
+    case DataFlow::kFromRoot:
       return Flow::kFromRoot;
-    case CollectiveOp::kScan:
-    case CollectiveOp::kExscan:
+    case DataFlow::kPrefix:
       return Flow::kPrefix;
-    default:
+    case DataFlow::kNone:
       return Flow::kPerhaps;
   }
+  return Flow::kPerhaps;
 }
 
 bool is_binding(const FunctionTable::Function& function, const CollectiveEnd& member) {

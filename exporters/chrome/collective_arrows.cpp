@@ -1,28 +1,12 @@
 #include "exporters/chrome/collective_arrows.h"
 
+#include "core/record/collective_op.h"
 #include "core/record/message_order.h"
 
 #include <algorithm>
 
 namespace megascope::chrome {
 namespace {
-
-enum class Shape : std::uint8_t { kFromRoot, kToRoot, kAll };
-
-Shape shape_of(CollectiveOp operation) {
-  switch (operation) {
-    case CollectiveOp::kBcast:
-    case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv:
-      return Shape::kFromRoot;
-    case CollectiveOp::kGather:
-    case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce:
-      return Shape::kToRoot;
-    default:
-      return Shape::kAll;
-  }
-}
 
 /// The id of one of several arrows of an operation.
 std::uint64_t arrow_of(std::uint64_t id, std::int32_t world_rank) {
@@ -46,17 +30,19 @@ CollectiveArrows::Part CollectiveArrows::part_of(events::CollectiveOperation eve
   if (rank_count(comm.members) + rank_count(comm.remote_members) < 2) return {};
   const std::uint64_t id = collective_flow_id(comm.global_name, event.sequence());
   Part part;
-  switch (shape_of(operation)) {
-    case Shape::kToRoot:
+  switch (data_flow_of(operation)) {
+    case DataFlow::kToRoot:
       return to_root(event, comm, id);
-    case Shape::kFromRoot:
+    case DataFlow::kFromRoot:
       if (is_root(event, comm)) {
         part.start = id;
       } else {
         part.ends.push_back(id);
       }
       break;
-    case Shape::kAll:
+    case DataFlow::kAll:
+    case DataFlow::kPrefix:
+    case DataFlow::kNone:
       (is_first(comm) ? part.start : part.step) = id;
       break;
   }

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "core/record/definitions.h"
+
+#include <cstdint>
+
+/// Properties of collective operations (MPI-4.1 §6).
+namespace megascope {
+
+/// Between which members of the communicator an operation moves data.
+enum class DataFlow : std::uint8_t {
+  kNone,      ///< no data of the application: no collective, or one on handles
+  kAll,       ///< from each to all; also barriers
+  kFromRoot,  ///< from the root to the others
+  kToRoot,    ///< from the others to the root
+  kPrefix,    ///< from each to those of higher rank
+};
+
+constexpr DataFlow data_flow_of(CollectiveOp op) {
+  switch (op) {
+    case CollectiveOp::kBarrier:
+    case CollectiveOp::kAllgather:
+    case CollectiveOp::kAllgatherv:
+    case CollectiveOp::kAlltoall:
+    case CollectiveOp::kAlltoallv:
+    case CollectiveOp::kAlltoallw:
+    case CollectiveOp::kAllreduce:
+    case CollectiveOp::kReduceScatter:
+    case CollectiveOp::kReduceScatterBlock:
+      return DataFlow::kAll;
+    case CollectiveOp::kBcast:
+    case CollectiveOp::kScatter:
+    case CollectiveOp::kScatterv:
+      return DataFlow::kFromRoot;
+    case CollectiveOp::kGather:
+    case CollectiveOp::kGatherv:
+    case CollectiveOp::kReduce:
+      return DataFlow::kToRoot;
+    case CollectiveOp::kScan:
+    case CollectiveOp::kExscan:
+      return DataFlow::kPrefix;
+    case CollectiveOp::kNone:
+    case CollectiveOp::kCreateHandle:
+    case CollectiveOp::kDestroyHandle:
+      return DataFlow::kNone;
+  }
+  return DataFlow::kNone;
+}
+
+/// Returns whether members may send or receive different numbers of bytes: the v and w variants.
+constexpr bool is_variable(CollectiveOp op) {
+  return op == CollectiveOp::kGatherv || op == CollectiveOp::kScatterv ||
+         op == CollectiveOp::kAllgatherv || op == CollectiveOp::kAlltoallv ||
+         op == CollectiveOp::kAlltoallw || op == CollectiveOp::kReduceScatter;
+}
+
+/// Returns whether each member receives equal blocks from all: its bytes received are those of all
+/// members.
+constexpr bool counts_all_members(CollectiveOp op) {
+  return op == CollectiveOp::kAllreduce || op == CollectiveOp::kAllgather ||
+         op == CollectiveOp::kAlltoall || op == CollectiveOp::kReduceScatterBlock;
+}
+
+}  // namespace megascope
