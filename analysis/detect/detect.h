@@ -140,8 +140,8 @@ struct Detection {
 /// The ranks' clocks must agree within options.clock_error_ns.
 /// Problems with the data (no steps, a single rank) are reported in `limitations`.
 /// Time: two passes over the records, a short one that finds the steps and a streaming one that
-/// sums them up; one more for each SharedWork. Memory: 56 bytes a rank and step, 16 a link and
-/// step, and the messages in flight.
+/// sums them up; one more for each element of options.shared. Memory: 56 bytes a rank and
+/// step, 16 a link and step, and the messages in flight.
 Detection detect(const RecordSource& source, const Options& options = {});
 
 }  // namespace megascope::detect

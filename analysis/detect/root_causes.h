@@ -15,9 +15,9 @@ struct Findings {
   std::vector<Finding> links;   ///< of slow_links(), by link
 };
 
-/// Converts findings to root causes with cause, cost and evidence, the most expensive first.
-/// Findings that another one explains are left out. The two directions of a link are one root
-/// cause.
+/// Converts findings (what deviates from its peers) to root causes: assigns the kind of cause, the
+/// cost and the evidence. The result is sorted by cost, the highest first. Findings that another
+/// finding explains are omitted. The two directions of a link become one root cause.
 std::vector<RootCause> name_root_causes(const Reduced& reduced, const Peers& peers,
                                         const Findings& findings, const Options& options);
 

@@ -20,8 +20,10 @@ inline constexpr float kUnknownDuration = -1.0F;
 /// A piece of a rank's time: work, or a communication call. It starts when `before` has ended. It
 /// ends
 /// - without a group: duration_ns after its start;
-/// - with a group: duration_ns after the last starter of its group has started, but no sooner than
-/// own_ns after its own start.
+/// - with a group (the operations of a message or of a collective): duration_ns after the last
+///   starter of the group has started, but no sooner than own_ns after its own start. Starters are
+///   the members on which the end depends: the sender; the root of a broadcast; all members of an
+///   allreduce.
 struct Operation {
   OperationIndex before = kNone;  ///< previous operation; kNone: starts at time 0
   std::uint32_t type = 0;         ///< index in OperationGraph::types

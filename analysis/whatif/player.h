@@ -28,9 +28,12 @@ inline constexpr std::size_t kMaxSubjects = 32;
 /// One replay of a graph: which durations the operations of its subjects have, and which the
 /// others.
 struct Variant {
-  /// The recorded duration; the typical duration of the type; the recorded duration without
-  /// slowness (usual_time.h).
-  enum class Time : std::uint8_t { kItWas, kUsual, kWithoutSlowness };
+  /// The duration that the replay gives to an operation.
+  enum class Time : std::uint8_t {
+    kItWas,            ///< the recorded one
+    kUsual,            ///< the typical one of operations of its type (usual_time.h)
+    kWithoutSlowness,  ///< the recorded one without the excess of slow operations (usual_time.h)
+  };
   SubjectBits subjects = 0;
   Time theirs = Time::kItWas;
   Time others = Time::kItWas;

@@ -103,10 +103,11 @@ template <Fn F>
   return (gate & g_selected[static_cast<unsigned>(F)] & kRecords) == 0;
 }
 
-/// The body of every C wrapper. The library's own steps are noexcept. Exceptions of the
-/// application's callbacks, cancellation and longjmp pass through without a landing pad; they leave
-/// the mark of the call and a stale frame address, by which the next call detects and records the
-/// call that was left.
+/// The body of every C wrapper. The library's own code is noexcept. Exceptions of the application's
+/// callbacks, cancellation and longjmp pass through the wrapper without running code of it. The
+/// call then stays marked as open, with the address of a frame that no longer exists. The next call
+/// of the thread recognises that by the address, and records that the earlier call did not return
+/// (FactKind::kLeft).
 template <Fn F, class Signature>
 struct Wrapper;
 

@@ -30,9 +30,10 @@ class ClockSync {
   /// time. Returns the domain of this process: the claimed one, or that with a rank appended if its
   /// time differs. O(log P) rounds.
   std::string find_domains(const std::string& claimed);
-  /// Measures: the lowest rank of each domain asks that of another one, along a binomial tree.
-  /// O(log domains) rounds. Returns false if this process did not ask. Call in MPI_Init and
-  /// MPI_Finalize.
+  /// Compares the clocks of all domains, along a binomial tree over domains in O(log domains)
+  /// rounds: the lowest rank of a domain sends requests to the lowest rank of the domain above it,
+  /// which answers with its time. sample: receives the comparison. Returns false if this process
+  /// sent no requests or got no answer. Collective: call in MPI_Init and MPI_Finalize.
   bool measure(ClockSample& sample);
   /// Returns whether `settings` is equal on all ranks. Valid after find_domains().
   bool has_same_settings() const noexcept { return has_same_settings_; }

@@ -24,8 +24,9 @@ bool put(const char* key, const std::string& text);
 /// query to the launcher's process on this node. Call after PMPI_Init.
 Answer get(std::int32_t rank, const char* key, std::string& text);
 /// Reads an entry that `rank` stored after PMPI_Init. Queries the launcher's process on the node of
-/// `rank` (Slurm: 0.5 ms; others: at most 1 s). Returns kText with an empty text if such entries
-/// are not visible and no rank has to wait for them.
+/// `rank` (Slurm: 0.5 ms; others: at most 1 s). PMI (MPICH) cannot read
+/// entries that were stored after PMPI_Init, and no rank has to wait for them, because MPI_Init
+/// returns only when all ranks have entered it: with PMI, returns kText with an empty text.
 Answer get_late(std::int32_t rank, const char* key, std::string& text);
 /// Call after PMPI_Init. Closes this connection where the MPI library has opened the same one,
 /// which serves until PMPI_Finalize. A program whose end is not intercepted (PMPI_Finalize, or

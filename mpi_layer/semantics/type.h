@@ -4,8 +4,8 @@
 #include "mpi_layer/handles/windows.h"
 #include "mpi_layer/semantics/recorded_arguments.h"
 
-/// Semantics of calls on groups and datatypes, which have no definitions in a trace: their sizes.
-/// MPI-4.1 §5, §7.3.
+/// Semantics of calls on groups and datatypes. A trace does not define groups and datatypes; of
+/// these calls only sizes are recorded, as values. MPI-4.1 §5, §7.3.
 namespace megascope::mpi {
 
 namespace type {

@@ -41,8 +41,10 @@ class LivePayload {
   void open(std::int32_t world_size);
   std::uint32_t tail_ranks() const noexcept { return tail_ranks_; }
 
-  /// A step begins: call read_counters() before, resume() after the times of it are known.
+  /// Reads the counters' values of the step that ends. Call at the beginning of a step, before
+  /// StepTimes is set for the new step.
   void read_counters() noexcept { capture_.read_counters(); }
+  /// Resumes capture. Call at the beginning of a step, after StepTimes is set for it.
   void resume() noexcept { suspension_.resume(times_.begin_ns, times_.step_ns); }
   /// The parallel groups have changed. Throws std::bad_alloc.
   void set_layout(const tensors::OwnLayout& layout);

@@ -29,7 +29,7 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def analyzed(self, mode, *words, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         run = os.path.join(self.directory, "run")
         scratch = os.path.join(self.directory, "scratch")
         shutil.rmtree(run, ignore_errors=True)

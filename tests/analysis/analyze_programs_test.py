@@ -35,7 +35,7 @@ class Case(unittest.TestCase):
         self.run_directory = os.path.join(self.directory, "run")
 
     def record(self, mode, slow, ranks=4, delay_us=DELAY_US, directory=None, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none",
                        "MEGASCOPE_OUT": directory or self.run_directory, **variables}
         words = [*PRELOADED, "-n", str(ranks), WAITING, mode, str(slow), str(delay_us), str(STEPS)]

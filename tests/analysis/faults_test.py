@@ -85,7 +85,7 @@ class Case(unittest.TestCase):
                     **variables}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), WORKING, mode, kind, str(STEPS), str(work_us),
                  str(slow_rank), str(factor), str(FROM), self.truth]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         process = subprocess.Popen(words, cwd=self.directory, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    preexec_fn=prepare)
         try:

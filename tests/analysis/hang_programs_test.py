@@ -41,7 +41,7 @@ class Case(unittest.TestCase):
         self.stop = os.path.join(self.directory, "stop")
 
     def environment(self):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory,
                 "HANGING_READY": self.ready, "HANGING_STOP": self.stop}
 

@@ -50,7 +50,7 @@ class Hidden(unittest.TestCase):
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), SPINNING, where, str(STEPS), str(WORK_US),
                  str(group_size), str(slow_rank), str(factor)]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         result = subprocess.run(words, cwd=self.directory, env=kept, capture_output=True, text=True, timeout=LIMIT_S, check=False,
                                 preexec_fn=come_first)
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -15,6 +15,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
+
 MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 BARRIERS = 100
@@ -29,8 +32,7 @@ class Case(unittest.TestCase):
         os.mkdir(self.scratch)
 
     def environment(self, **variables):
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
 
     def call(self, *words, **variables):

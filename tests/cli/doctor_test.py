@@ -14,6 +14,7 @@ import time
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
 import told_skips  # noqa: E402
 
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
@@ -47,8 +48,7 @@ class Case(unittest.TestCase):
         return self.path(name)
 
     def call(self, *words, before=None, **variables):
-        kept = {name: value for name, value in os.environ.items()
-                if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         environment = {**kept, "PATH": self.bin + ":" + kept["PATH"], **variables}
         return subprocess.run([MEGASCOPE, "doctor", *words], cwd=self.directory, env=environment, capture_output=True,
                               text=True, timeout=100, preexec_fn=before)

@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
 import told_skips  # noqa: E402
 
 MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
@@ -26,7 +27,7 @@ class Case(unittest.TestCase):
         os.mkdir(self.scratch)
 
     def call(self, *words, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
         return subprocess.run([MEGASCOPE, *words], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100)
 

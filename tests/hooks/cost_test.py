@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
+
 PROGRAM, LIBRARY = sys.argv[1:]
 COUNT = 1000
 
@@ -19,7 +22,7 @@ class Cost(unittest.TestCase):
     def instructions(self, size, **settings):
         """Of megascope_tensor and what it calls, a call."""
         with tempfile.TemporaryDirectory(prefix="cost_test.") as directory:
-            environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "SLURM_", "MEGASCOPE_"))}
+            environment = launch.clean_environment()
             done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=megascope_tensor",
                                    PROGRAM, str(size), str(COUNT)], cwd=directory, capture_output=True, text=True, check=False,
                                   env={**environment, "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none", **settings})

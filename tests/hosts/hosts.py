@@ -11,6 +11,10 @@ their own, and directories of their own. Needs root, `ip` and `unshare`.
 import os
 import shutil
 import subprocess
+import sys
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
 
 LIMIT_S = 60
 MONOTONIC_S = (1000, 5000)  # by host
@@ -85,5 +89,5 @@ class Job:
                  "--host", f"{NETWORK}.1:{ranks // 2},{NETWORK}.2:{ranks // 2}", "-n", str(ranks), "--map-by", "node"]
         for name, value in variables.items():
             words += ["-x", f"{name}={value}"]
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         return call(self.agent, f"{NETWORK}.1", *words, *program, cwd=self.directory, env=kept)

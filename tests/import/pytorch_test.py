@@ -12,8 +12,10 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "tools")]
 import kineto_job  # noqa: E402
+import launch  # noqa: E402
 from import_case import Case  # noqa: E402
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "profiled_ddp.py")
@@ -88,7 +90,7 @@ class RealTraces(Case):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith(("OMPI_", "PMI", "LD_PRELOAD", "MEGASCOPE_"))}
+        environment = launch.clean_environment()
         ranks = [subprocess.Popen([sys.executable, PROGRAM, str(rank), str(self.RANKS), directory, str(port)], env=environment, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True) for rank in range(self.RANKS)]
         for rank in ranks:

@@ -5,8 +5,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
 
 BUILD = os.environ["MEGASCOPE_TEST_BUILD"]
 RING = os.environ["MEGASCOPE_TEST_RING"]
@@ -28,8 +32,7 @@ def files(prefix):
 
 
 def clean_environment(**variables):
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD", "PKG_CONFIG_"))}
+    kept = {name: value for name, value in launch.clean_environment().items() if not name.startswith("PKG_CONFIG_")}
     return {**kept, "MEGASCOPE_REPORT": "off", "MEGASCOPE_EXPORT": "none", **variables}
 
 

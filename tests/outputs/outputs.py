@@ -3,7 +3,6 @@
   <test>.py MEGASCOPE PROGRAM CC MPIRUN...
 """
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -34,7 +33,7 @@ class Case(unittest.TestCase):
         self.run_directory = self.directory / "run"
 
     def environment(self, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         return {**kept, **self.settings(**variables)}
 
     def settings(self, **variables):

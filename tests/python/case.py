@@ -12,13 +12,13 @@ import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "tests", "tools"))
+import launch  # noqa: E402
 import told_skips  # noqa: E402
 
 MEGASCOPE, *MPIRUN = sys.argv[1:]
 PACKAGES = os.path.join(SOURCE, "python")
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 PYTHON = sys.executable
-LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "RANK", "WORLD_SIZE", "MASTER_", "MEGASCOPE_", "LD_PRELOAD", "PYTHON")
 
 
 class Case(unittest.TestCase):
@@ -30,8 +30,7 @@ class Case(unittest.TestCase):
         self.run_directory = os.path.join(self.directory, "run")
 
     def environment(self, **more):
-        clean = {name: value for name, value in os.environ.items()
-                 if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
+        clean = {name: value for name, value in launch.clean_environment().items() if not name.startswith("PYTHON")}
         return {**clean, "PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error",
                 **{name: str(value) for name, value in more.items()}}
 

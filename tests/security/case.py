@@ -15,6 +15,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import launch  # noqa: E402
 import told_skips  # noqa: E402
 
 COMMAND, LIBRARY, PROGRAM, EPILOG = sys.argv[1:5]
@@ -80,7 +81,7 @@ class Case(unittest.TestCase):
         return path
 
     def environment(self, **variables):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD"))}
+        kept = launch.clean_environment()
         return {**kept, "HOME": "/", **MPI, **variables}
 
     def call(self, *words, uid=None, limit_s=LIMIT_S, **variables):

@@ -69,7 +69,8 @@ class World:
         return ["setpriv", f"--reuid={self.user}", f"--regid={GROUP}", "--clear-groups", *words]
 
     def environment(self):
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("MEGASCOPE_", "SLURM_", "LD_PRELOAD", "TMPDIR"))}
+        kept = launch.clean_environment()
+        kept.pop("TMPDIR", None)
         kept.update(HOME=self.home, MEGASCOPE_SCRATCH=self.scratch)
         return kept
 

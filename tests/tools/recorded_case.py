@@ -11,7 +11,6 @@ import unittest
 import launch
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
-LAUNCHERS = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "RANK", "WORLD_SIZE", "MEGASCOPE_", "NVTX_")
 
 
 class Case(unittest.TestCase):
@@ -30,8 +29,7 @@ class Case(unittest.TestCase):
 
     def environment(self, **more):
         """Without what a launcher or a user of this process has set."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(LAUNCHERS) or name.startswith(("OMPI_MCA", "OMPI_ALLOW"))}
-        return {**clean, **{name: str(value) for name, value in more.items()}}
+        return launch.clean_environment(**more)
 
     def call(self, *command, code=0, **more):
         """What a command prints that ends with that code, or one of them; None: with any."""

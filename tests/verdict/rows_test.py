@@ -140,7 +140,7 @@ class Programs(Case):
         run, scratch = os.path.join(self.directory, "run"), os.path.join(self.directory, "scratch")
         shutil.rmtree(run, ignore_errors=True)
         os.makedirs(scratch, exist_ok=True)
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("MEGASCOPE_", "LD_PRELOAD"))}
+        environment = launch.clean_environment()
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": scratch, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": run, **variables}
         chosen = set(sorted(os.sched_getaffinity(0))[:cores])
         program = subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), *words], cwd=self.directory, env=environment,

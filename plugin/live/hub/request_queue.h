@@ -41,8 +41,8 @@ class RequestQueue {
   /// Removes a client: its queued requests are discarded, and the answer to its active request is
   /// not delivered.
   void forget(bool is_compat, std::uint64_t client);
-  /// Activates the next request, if none is active. text: what to hand to the application. False:
-  /// there is none. now_ns: since the epoch.
+  /// Activates the next request. text: receives the request for the application. Returns false,
+  /// without effect, if a request is active or none is queued. now_ns: since the epoch.
   bool next(std::string& text, std::int64_t now_ns);
   /// Undoes next(), if the application has not fetched the request.
   void take_back() { under_way_.reset(); }
