@@ -19,10 +19,6 @@ constexpr std::uint64_t kDirectGap_ns = 20'000;
 /// broadcasts, which have a rule of their own.
 bool may_be_tiny(CollectiveOp op) { return counts_all_members(op) || op == CollectiveOp::kReduce; }
 
-bool is_boundary(const MpiFunction& function) {
-  return function.reads_time || function.starts_mpi || function.ends_mpi;
-}
-
 }  // namespace
 
 RankGather::RankGather(const RecordSource& source, std::int32_t world_rank)
@@ -34,10 +30,11 @@ RankGather::RankGather(const RecordSource& source, std::int32_t world_rank)
   for (const RegionDefinition& region : definitions_.regions) {
     if (region.id >= regions_.size()) regions_.resize(std::size_t{region.id} + 1);
     const analysis::FunctionTable::Function& function = functions.function(region.id);
-    regions_[region.id] = {.op = function.mpi.is_neighbourhood ? CollectiveOp::kNone : function.op,
-                           .is_poll = function.mpi.use == analysis::FunctionTable::Use::kPoll,
-                           .is_boundary = is_boundary(function.mpi),
-                           .is_variable = is_variable(function.op)};
+    regions_[region.id] = {
+        .op = function.mpi.is_neighbourhood ? CollectiveOp::kNone : function.op,
+        .is_poll = function.mpi.use == analysis::FunctionTable::Use::kPoll,
+        .is_boundary = function.mpi.reads_time || function.mpi.starts_mpi || function.mpi.ends_mpi,
+        .is_variable = is_variable(function.op)};
   }
   for (const CommDefinition& comm : definitions_.comms) {
     const bool is_plain = comm.kind != CommKind::kInter && comm.kind != CommKind::kRemote;
