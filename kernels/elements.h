@@ -44,7 +44,7 @@ struct Bfloat16 {
   static double value(std::uint16_t bits) { return from_bfloat16(bits); }
 };
 
-/// Reads the element at any address.
+/// Returns the element at the address `at`, which need not be aligned.
 template <class Element>
 double load(const unsigned char* at) {
   typename Element::Type stored;
@@ -52,8 +52,8 @@ double load(const unsigned char* at) {
   return Element::value(stored);
 }
 
-/// Calls `function` with an object of the type that represents elements of `type`: Plain<float>{},
-/// ....
+/// Calls `function` with an object of the class that converts elements of `type`, for example
+/// Plain<float>{} for kFloat32, and returns its result.
 template <class Function>
 auto with_elements(ElementType type, Function function) {
   switch (type) {

@@ -11,8 +11,8 @@ namespace megascope::kernels {
 inline constexpr std::size_t kLanes = 8;
 inline constexpr std::size_t kBlock = 128;  ///< elements of a block; a multiple of kLanes
 
-/// Partial results. Each lane takes every eighth element. In a lane without elements, min and max
-/// are the largest and the smallest finite number, for which the loops are correct as well.
+/// Partial results in kLanes lanes. Lane i contains the elements i, i + kLanes, i + 2 * kLanes and
+/// so on. In a lane without elements, min is the largest and max the smallest finite number.
 struct FiniteLanes {
   double min[kLanes], max[kLanes], sum[kLanes], sum_of_squares[kLanes];
 
@@ -25,16 +25,18 @@ struct FiniteLanes {
   }
 };
 
-/// Add kBlock elements if all are finite; otherwise do nothing and return false. Any alignment.
+/// A set of loops. If kBlock elements are all finite, a loop adds them to `lanes` and returns true.
+/// Otherwise it returns false and `lanes` is unchanged. elements: any alignment.
 struct LaneLoops {
   bool (*add_floats)(const float* elements, FiniteLanes& lanes) noexcept;
   bool (*add_doubles)(const double* elements, FiniteLanes& lanes) noexcept;
 };
 
-/// Returns the fastest set for this processor.
+/// Returns the fastest set of loops for this processor.
 const LaneLoops& lane_loops() noexcept;
 
-/// The sets for any supported processor, and for AVX2 with FMA; nullptr on other architectures.
+/// kPlainLoops runs on any supported processor. loops_of_avx2() returns the set for processors with
+/// AVX2 and FMA; nullptr if the library is built for another architecture.
 extern const LaneLoops kPlainLoops;
 const LaneLoops* loops_of_avx2() noexcept;
 

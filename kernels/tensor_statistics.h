@@ -8,9 +8,9 @@
 
 namespace megascope::kernels {
 
-/// Statistics of the elements of a tensor. All but the counts refer to finite elements; without
-/// any, min and max are NaN. Statistics of parts of a tensor can be merged: counts, min and max
-/// exactly, sums within rounding.
+/// Statistics of the elements of a tensor. Only finite elements contribute to min, max and the
+/// sums. If there are none, min and max are NaN. Statistics of parts of a tensor can be merged:
+/// counts, min and max exactly, sums within rounding.
 struct TensorStatistics {
   std::uint64_t count = 0;  ///< number of elements
   std::uint64_t nan_count = 0;
@@ -29,9 +29,10 @@ struct TensorStatistics {
 
 /// Computes the statistics of a tensor on the host.
 /// data: element with all indices 0; any alignment; not read if an extent is 0.
-/// extents, strides: in elements, for each dimension; at most kMaxTensorDimensions, equally many;
-/// none: a scalar. Strides may be 0 or negative; an element that is reached twice counts twice, up
-/// to 2^64 - 1 elements in all. Along a dimension of stride 0 elements are read once.
+/// extents, strides: one value for each dimension, in elements; both have the same length, at most
+/// kMaxTensorDimensions. A scalar has none. Strides may be 0 or negative. An element that is
+/// reached twice counts twice. There are at most 2^64 - 1 elements. Along a dimension of stride 0
+/// elements are read once.
 /// Any thread; allocates nothing. Sums are computed in double precision, in eight partial sums that
 /// take elements in turn: their error is below (elements read / 8 + 16) * 2^-53 of the sum of
 /// magnitudes. 64-bit integers are rounded to double.

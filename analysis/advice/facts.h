@@ -25,14 +25,17 @@ inline constexpr std::int32_t kMinAllToAllSize = 4;  ///< members of the communi
 
 /// A recognised pattern of calls in one thread.
 enum class Pattern : std::uint8_t {
-  kSmallSends,      ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun to one rank
-  kSmallReceives,   ///< the same from one rank
-  kGatherBcast,     ///< MPI_Bcast directly after MPI_Gather(v) to the same root; time of both
-  kReduceBcast,     ///< the same after MPI_Reduce
-  kBcastRun,        ///< small broadcasts of one root in runs of kMinBcastRun
-  kBarrier,         ///< barriers between calls that synchronise anyway
+  kSmallSends,     ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun to one rank
+  kSmallReceives,  ///< messages up to kSmallMessageBytes in runs of kSmallMessageRun from one rank
+  kGatherBcast,  ///< MPI_Bcast directly after an MPI_Gather or MPI_Gatherv with the same root; the
+                 ///< time is that of both calls
+  kReduceBcast,  ///< MPI_Bcast directly after an MPI_Reduce with the same root; the time is that of
+                 ///< both calls
+  kBcastRun,     ///< small broadcasts of one root in runs of kMinBcastRun
+  kBarrier,      ///< blocking barriers between two calls with messages or collectives, which
+                 ///< synchronise anyway
   kTinyCollective,  ///< collectives with a payload up to kTinyCollectiveBytes
-  kTinyFollower,    ///< such a collective directly after another one
+  kTinyFollower,    ///< kTinyCollective directly after another kTinyCollective
   kPoll,            ///< unsuccessful tests and probes, without work in between
   kFileTransfer,    ///< independent reads and writes of files
   kMessageCalls,    ///< all calls with messages; function and site are not kept
@@ -69,14 +72,14 @@ struct Relay {
 
 /// A rank that sends to all other members of a communicator, one message after the other.
 struct Rounds {
-  std::uint64_t
-      count = 0;  ///< completed rounds: it had sent to all others, at most two messages each
+  std::uint64_t count = 0;  ///< completed rounds. In a round, the rank sends to every other member,
+                            ///< with at most twice as many messages as there are other members
   std::uint64_t message_count = 0;  ///< messages in these rounds
-  std::uint64_t sent_count = 0;     ///< all messages that it sent there
+  std::uint64_t sent_count = 0;     ///< all messages that it sent on the communicator
 };
 
-/// Messages for which one end waited for the other. Time is counted from when both ends had started
-/// to the end of the waiting call.
+/// Messages for which one end waited for the other. The time of a message begins when both ends
+/// have started, and ends with the waiting call.
 struct Hops {
   std::uint64_t count = 0;
   std::uint64_t time_ns = 0;
@@ -84,11 +87,13 @@ struct Hops {
 
 /// Unexpected messages: sent before their receive was posted.
 struct UnexpectedQueue {
-  std::uint64_t message_count = 0;     ///< received, up to kEagerBytes
-  std::uint64_t unexpected_count = 0;  ///< those sent before the receive was posted
-  std::uint64_t held_ns = 0;           ///< sum of the times from send to post
+  std::uint64_t message_count = 0;     ///< number of received messages up to kEagerBytes
+  std::uint64_t unexpected_count = 0;  ///< number of these messages that were sent before the
+                                       ///< receive was posted
+  std::uint64_t
+      held_ns = 0;  ///< sum of the times from the send of a message to the post of its receive
   double held_byte_ns = 0.0;      ///< sum of these times, each multiplied by the message's bytes
-  std::uint32_t comm = kNoIndex;  ///< communicator of the last one
+  std::uint32_t comm = kNoIndex;  ///< communicator of the last unexpected message
 };
 
 /// The direct waits of other ranks for one rank.
@@ -99,7 +104,13 @@ struct WaitedFor {
 };
 
 /// Kinds of waits that the rules distinguish.
-enum class Waiting : std::uint8_t { kLateSender, kLateReceiver, kBarrier, kOther, kCount };
+enum class Waiting : std::uint8_t {
+  kLateSender,    ///< a receive waits for its send
+  kLateReceiver,  ///< a send waits for its receive
+  kBarrier,       ///< a member of a barrier waits for the last one
+  kOther,         ///< all other wait states (WaitKind)
+  kCount
+};
 inline constexpr std::size_t kWaitingCount = static_cast<std::size_t>(Waiting::kCount);
 
 /// The facts of one rank.
@@ -112,7 +123,8 @@ struct RankFacts {
   std::vector<Row> rows;
   std::vector<Relay> receive_then_send;
   std::vector<Relay> send_then_receive;
-  std::map<std::uint32_t, Rounds> all_to_all;  ///< by Facts::comms; only where there are rounds
+  std::map<std::uint32_t, Rounds>
+      all_to_all;  ///< by index in Facts::comms; only communicators with completed rounds
   UnexpectedQueue queue;
   Hops late_sends;     ///< messages for which this rank, the receiver, waited
   Hops late_receives;  ///< messages for which this rank, the sender, waited
@@ -120,15 +132,16 @@ struct RankFacts {
   WaitedFor waited_for_at_all;  ///< all kinds together
 };
 
-/// Collectives up to kTinyCollectiveBytes. The shortest time that a member spends in one is not
-/// waiting for others, but the cost of the operation.
+/// Collectives up to kTinyCollectiveBytes. The member with the shortest time in a collective does
+/// not wait for others, so its time is the cost of the operation.
 struct TinyWire {
   std::uint64_t count = 0;
-  std::uint64_t member_ns = 0;  ///< sum of the shortest times, each times the number of members
+  std::uint64_t member_ns = 0;  ///< sum over the collectives of the shortest time of a member,
+                                ///< multiplied by the number of members
 };
 
 struct CommFacts {
-  std::string name;  ///< in messages: "`MPI_COMM_WORLD`"
+  std::string name;  ///< name for texts, for example "`MPI_COMM_WORLD`"
   std::int32_t size = 0;
 };
 

@@ -12,12 +12,13 @@ namespace megascope::advice {
 /// A known problem of MPI programs that a run shows, and the usual remedy. Texts hold names from
 /// the trace: print them sanitised.
 struct Finding {
-  std::string_view rule;              ///< "small_messages": the name of the rule's file
-  std::string text;                   ///< one or two sentences: count, share and call site
-  std::string remedy;                 ///< one or two sentences
-  std::vector<std::int32_t> ranks;    ///< world ranks that show it, ascending
-  std::uint64_t count = 0;            ///< calls or messages, as the rule counts them
-  double share = 0.0;                 ///< fraction of the time of all ranks; 0: costs no time
+  std::string_view rule;  ///< name of the rule and of its source file, for example "small_messages"
+  std::string text;       ///< one or two sentences: count, share and call site
+  std::string remedy;     ///< one or two sentences
+  std::vector<std::int32_t> ranks;  ///< world ranks that show the problem, ascending
+  std::uint64_t count = 0;          ///< number of calls or messages; the rule determines which
+  double share = 0.0;  ///< cost as a fraction of the time of all ranks, 0 to 1; 0: the problem
+                       ///< costs no time
   std::uint32_t function = kNoIndex;  ///< index into Facts::functions; kNoIndex: several or none
   std::uint32_t comm = kNoIndex;
   std::uint32_t site = kNoIndex;

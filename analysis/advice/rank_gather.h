@@ -14,8 +14,9 @@
 
 namespace megascope::advice {
 
-/// Recognises patterns in the calls of one process. One thread at a time, calls of each location in
-/// order of entry. Some 10 ns a call; memory: at most kMaxRows rows and kMaxPeers partners.
+/// Recognises patterns in the calls of one process. Used by one thread at a time. Calls of each
+/// location must be added in order of entry. A call takes about 10 ns. Memory: at most kMaxRows
+/// rows and kMaxPeers partners.
 class RankGather {
  public:
   RankGather(const RecordSource& source, std::int32_t world_rank);
@@ -43,11 +44,12 @@ class RankGather {
   struct Region {
     CollectiveOp op = CollectiveOp::kNone;
     bool is_poll = false;
-    bool is_boundary = false;  ///< reads the clock, begins or ends MPI: a barrier next to it serves
-                               ///< this purpose and is not reported
+    bool is_boundary = false;  ///< true: the function reads the clock, or begins or ends MPI. A
+                               ///< barrier directly before or after it is needed for this purpose
+                               ///< and is not reported
     bool is_variable = false;  ///< the v and w variants
   };
-  /// A run of messages to or from one partner, and of the current round.
+  /// Consecutive messages to one partner, or from one partner.
   struct Run {
     std::uint32_t length = 0;
     std::uint64_t time_ns = 0;
@@ -65,16 +67,18 @@ class RankGather {
     std::int32_t distinct_count = 0;  ///< members that this round has sent to
     std::uint64_t round_messages = 0;
     Rounds rounds{};
-    std::uint64_t call_count = 0;  ///< with messages
+    std::uint64_t call_count = 0;  ///< number of calls with messages on the communicator
     std::uint64_t call_time_ns = 0;
   };
   /// A call that communicates. Small: two of each thread are touched in every call.
   struct Event {
     std::uint64_t enter_ns = 0;
     std::uint64_t leave_ns = 0;
-    std::uint64_t bytes = 0;  ///< of a collective: one member's block; of a message: of the first
+    std::uint64_t bytes = 0;  ///< collective: bytes of one member's block; messages: bytes of the
+                              ///< first message
     CommId comm = kNoComm;
-    std::int32_t peer = kNoPeer;  ///< the root, or the first message's partner
+    std::int32_t
+        peer = kNoPeer;  ///< collective: the root; messages: the partner of the first message
     std::uint32_t site = kNoIndex;
     std::uint32_t message_count = 0;
     RegionId region = kNoRegion;
@@ -83,7 +87,7 @@ class RankGather {
     bool is_blocking = false;
     bool is_root = false;
     bool is_tiny = false;
-    bool is_send = false;  ///< a blocking one
+    bool is_send = false;  ///< the call is a blocking send
 
     std::uint64_t time_ns() const { return leave_ns - enter_ns; }
   };
@@ -92,10 +96,12 @@ class RankGather {
     std::array<Event, 2>
         events;  ///< the last call that communicated, and the one that is being read
     std::uint32_t last_index = 0;
-    Event barrier;  ///< not yet judged, since the next call decides; group kNone: none
+    Event barrier;  ///< a barrier that is not judged yet, because the judgement depends on the next
+                    ///< call. Its group is kNone if no barrier is pending
     Run bcasts;
     std::uint64_t bcast_bytes = 0;
-    std::uint32_t root_gaps = 0;  ///< of the run, in which the root worked
+    std::uint32_t
+        root_gaps = 0;  ///< number of gaps in the run of broadcasts in which the root did work
     std::uint64_t poll_leave_ns = 0;
   };
 

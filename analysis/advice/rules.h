@@ -4,9 +4,9 @@
 
 #include <vector>
 
-/// The rules, one file each in rules/. A rule is a pure function that appends its findings to
-/// `found`, or nothing. Called by advise() only. docs/advice.md has signatures, thresholds and
-/// sources.
+/// The rules. Each has its own file in rules/. A rule is a pure function that appends its findings
+/// to `found`; it appends nothing if its problem does not occur. Only advise() calls the rules.
+/// docs/advice.md has signatures, thresholds and sources.
 namespace megascope::advice {
 
 using Findings = std::vector<Finding>;

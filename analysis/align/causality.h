@@ -37,14 +37,16 @@ class InOrder {
 };
 
 /// Computes the corrections of a run. matching: result of match_run() over `source` with `tables`.
-/// measured_ns: as for find_anchors(). Without violations in `matching` no call is read; otherwise
-/// all calls are read one to three times, and once more whenever a correction exceeds the assumed
-/// maximum. Memory: 32 bytes per message that a correction could affect.
+/// measured_ns: as for find_anchors(). Reads no call if `matching` has no violations. Otherwise
+/// reads all calls one to three times. If a correction turns out larger than the maximum that was
+/// assumed, reads them once more with a larger maximum. Memory: 32 bytes per message that a
+/// correction could affect.
 Causality restore_causality(const RecordSource& source, const MatchTables& tables,
                             const Matching& matching, const std::vector<double>& measured_ns,
                             unsigned jobs);
 
-/// As above, and runs match_run() itself: for callers that need only corrected times.
+/// Calls match_run() and then computes the corrections of a run. For callers that do not need the
+/// matches themselves.
 Causality restore_causality(const RecordSource& source, const std::vector<double>& measured_ns,
                             unsigned jobs);
 

@@ -30,20 +30,21 @@ class ClockBounds {
   /// length_ns: length of the run; times passed to add_min() and add_max() lie between 0 and it.
   explicit ClockBounds(std::uint64_t length_ns)
       : length_ns_(static_cast<double>(length_ns) + 1.0) {}
-  /// Adds a bound: at time_ns of the clock, the amount is at least (at most) shift_ns.
+  /// Add a bound: at time_ns of the clock, the amount is at least shift_ns (add_min()), or at most
+  /// shift_ns (add_max()).
   void add_min(std::uint64_t time_ns, double shift_ns);
   void add_max(std::uint64_t time_ns, double shift_ns);
   /// Adds all bounds of `other`, which must have the same length_ns.
   void merge(const ClockBounds& other);
 
-  /// Returns the largest violation of a bound if the clock is corrected by `part` × `line`; 0:
-  /// none.
+  /// Returns the largest violation of a bound if the clock is corrected by `part` × `line`. Returns
+  /// 0 if no bound is violated.
   double contradiction_ns(const ClockLine& line, double part) const;
   /// Returns a line in the middle of the bounds. Its rate is the smallest that leaves at least half
   /// of the largest possible distance between the lower and the upper bounds.
   ClockLine middle() const;
-  /// Returns the smallest multiple of middle(), from 0 to 1, that satisfies the bounds: 0 if the
-  /// clock satisfies them without correction.
+  /// Returns the smallest multiple of middle(), from 0 to 1, that satisfies the bounds. The
+  /// multiple is 0 if the clock satisfies them without correction.
   ClockLine nearest() const;
 
  private:

@@ -13,16 +13,17 @@ struct OrderConstraints {
   struct Moment {
     std::uint64_t time_ns = 0;
     std::uint32_t group = 0;
-    bool is_before = false;  ///< entry of a send or of a collective's member; otherwise the return
-                             ///< of the receive or member that depends on it (`after`)
+    bool is_before = false;  ///< true: the entry of a send, or of a member of a collective. false:
+                             ///< an `after` moment, the return of the receive or member that
+                             ///< depends on it
   };
   std::vector<std::vector<Moment>> by_process;  ///< by index in world_ranks(); in order of time
   std::uint32_t group_count = 0;
 };
 
-/// Collects the constraints that a shift of up to `slack_ns` could violate. Ignored: scans, and
-/// collectives that need not synchronise (is_binding()). Memory: 32 bytes per message with a
-/// constraint. tables: must outlive the object.
+/// Collects the constraints that a shift of up to `slack_ns` could violate. Ignores scans, and
+/// collectives that need not synchronise (is_binding() is false). Memory: 32 bytes per message with
+/// a constraint. tables: must outlive the object.
 class ConstraintSink final : public MatchSink {
  public:
   ConstraintSink(const MatchTables& tables, std::size_t process_count, std::uint64_t slack_ns)

@@ -6,8 +6,8 @@
 
 // clang-format off: rows read better as rows
 
-/// The kinds of root causes: why a run is slow. X(enumerator, name): the name in reports and JSON,
-/// and of the synthetic fault that has it.
+/// The kinds of root causes: why a run is slow. X(enumerator, name): `name` is used in reports
+/// and JSON, and names the synthetic fault that has this cause.
 #define MEGASCOPE_CAUSES(X)                                                                \
   /* a rank, or a group of ranks, computes slower than its peers */                        \
   X(kSlowCompute, "slow_compute")                                                          \
@@ -41,7 +41,7 @@ inline std::string name_of(Cause cause) {
   return kNames[static_cast<std::size_t>(cause)];
 }
 
-/// Returns whether messages are slow, and not a rank's work.
+/// Returns whether the cause slows messages. Other causes slow the work of ranks.
 constexpr bool is_of_messages(Cause cause) { return cause == Cause::kSlowLink; }
 
 /// Returns whether the cause follows from what the operating system measured of a rank: its CPU
@@ -55,8 +55,8 @@ constexpr bool is_pause(Cause cause) {
   return cause == Cause::kHostStall || is_of_cpu_times(cause);
 }
 
-/// Returns whether the cause is found by comparing a rank's operations with its peers', without
-/// knowing where its time went.
+/// Returns whether the evidence for the cause is only a comparison of a rank's operations with
+/// those of its peers. Such a comparison does not show on what the rank spent the time.
 constexpr bool is_of_compared_work(Cause cause) {
   return cause == Cause::kSlowCompute || cause == Cause::kHostStall ||
          cause == Cause::kInputImbalance;

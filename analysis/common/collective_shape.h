@@ -21,9 +21,10 @@ struct CollectiveShape {
                                 ///< compared (intercommunicators)
   std::uint64_t
       bytes = kNotCompared;  ///< bytes of one process's block, or of `block_count` blocks together
-  std::int64_t block_count = 1;  ///< number of blocks that `bytes` contains. If it is larger than
-                                 ///< 1, a member that used MPI_IN_PLACE has recorded one block
-                                 ///< less; the record does not contain whether it did
+  std::int64_t
+      block_count = 1;  ///< number of blocks that `bytes` contains. If it is larger than 1, the
+                        ///< record of a member that used MPI_IN_PLACE contains one block less.
+                        ///< Records do not show whether a member used MPI_IN_PLACE
 
   static constexpr std::uint64_t kNotCompared = ~std::uint64_t{0};
   bool operator==(const CollectiveShape&) const = default;

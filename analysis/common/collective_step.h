@@ -41,12 +41,12 @@ struct CollectiveStep {
   Slot slot = kNoSlot;
   std::uint32_t sequence = 0;  ///< number of the collective among those of the slot, from 0
   const Fact* fact = nullptr;  ///< the fact that records it; valid as long as the facts of the call
-  events::Maybe<events::Collective> collective = {};  ///< none: a call on a window or file
+  events::Maybe<events::Collective> collective = {};  ///< empty for a call on a window or file
 };
 
-/// Calls visit(CollectiveStep) for each collective that the facts of one call begin. Creation and
-/// freeing of windows, fences, and all collective calls on files are collectives, too. Skips
-/// collectives on unknown communicators, windows and files.
+/// Calls visit(CollectiveStep) once for each collective that a call begins, according to the facts
+/// of the call. Creation and freeing of windows, fences, and all collective calls on files are
+/// collectives, too. Skips collectives on unknown communicators, windows and files.
 template <class Visit>
 void for_each_collective(const ProcessDefinitions& process, std::span<const Fact> facts,
                          Visit&& visit) {

@@ -23,8 +23,8 @@ class CommTable {
     std::uint64_t global_name = 0;
     std::string name;                  ///< name in the trace of the lowest rank that defines it
     std::uint32_t number = 0;          ///< number among the entries of the same `what`, from 1
-    CommKind kind = CommKind::kIntra;  ///< kind of the communicator; for windows and files of the
-                                       ///< one they were created on
+    CommKind kind = CommKind::kIntra;  ///< kind of the communicator. For a window or file: kind of
+                                       ///< the communicator on which it was created
     bool is_sure = false;  ///< the global name is the same in all members (has_sure_name())
     const CommDefinition* definition = nullptr;  ///< the communicator, as the member with the
                                                  ///< lowest rank sees it; nullptr: unknown

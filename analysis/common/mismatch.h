@@ -13,20 +13,21 @@ namespace megascope::analysis {
 struct Mismatch {
   enum class What : std::uint8_t {
     kFunction,  ///< members called different functions as their collective number `sequence`
-    kRoot,
-    kBytes,
-    kCount,  ///< no difference, but some members made fewer collectives in all
+    kRoot,      ///< members passed different roots
+    kBytes,     ///< members passed different sizes
+    kCount,     ///< the collectives do not differ, but some members called fewer of them
   };
   struct Participant {
-    CollectiveShape shape;    ///< of these members' calls. kCount: of their last collective;
-                              ///< unspecified fields are default
+    CollectiveShape shape;    ///< shape of the call of these members; kCount: of their last
+                              ///< collective. Fields that are not known have their default values
     std::uint32_t count = 0;  ///< kCount: number of collectives that they made
     std::vector<std::int32_t> world_ranks;  ///< ascending
   };
   CommTable::Index comm = CommTable::kNone;
   std::uint32_t sequence = 0;  ///< number of the collective, from 0
   What what = What::kFunction;
-  std::vector<Participant> participants;  ///< by agreeing members: the largest set first
+  std::vector<Participant>
+      participants;  ///< one entry for each set of members that agree; the largest set first
 };
 
 }  // namespace megascope::analysis

@@ -10,7 +10,7 @@
 
 namespace megascope::analysis {
 
-/// Calls action(0) … action(count - 1), each once and in no particular order, on at most `jobs`
+/// Calls action(i) once for each i from 0 to count - 1, in no particular order, on at most `jobs`
 /// threads including the caller. Returns when all threads have ended. A thread whose action throws
 /// makes no further calls; the first exception is rethrown to the caller.
 template <class Action>

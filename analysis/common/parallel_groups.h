@@ -9,8 +9,8 @@
 
 namespace megascope::analysis {
 
-/// The parallel groups (dp, tp, pp …) that the ranks annotated, as far as their annotations are
-/// consistent.
+/// The parallel groups (such as dp, tp, pp) that the ranks annotated. Inconsistent annotations are
+/// ignored.
 struct ParallelGroups {
   std::map<std::string, std::vector<std::int32_t>>
       indices;  ///< by dimension: the coordinate of each rank, by index in source.world_ranks()

@@ -28,9 +28,9 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  /// Calls action(0) … action(count - 1), each at most once and in no particular order. Returns
-  /// when all calls have returned. After an exception no further calls begin; the first exception
-  /// is rethrown here.
+  /// Calls action(i) once for each i from 0 to count - 1, in no particular order. Returns when all
+  /// calls have returned. After an exception no further calls begin; the first exception is
+  /// rethrown here.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& action) {
     action_ = &action;
     count_ = count;

@@ -8,7 +8,7 @@
 
 namespace megascope::cpu {
 
-/// A part of a thread's time, and what the kernel charged to the thread in it.
+/// The length of a part of a thread's time, and the values of the kernel's counters for it.
 struct CpuSums {
   double wall_ns = 0.0;
   double cpu_ns = 0.0;
@@ -24,8 +24,9 @@ struct CpuSums {
   }
 };
 
-/// Sums outside and inside of MPI calls. They are separate because a call may poll: CPU time inside
-/// is not work, and a poll that yields waits for a core without having work.
+/// Sums outside and inside of MPI calls. They are separate because a call may poll. CPU time inside
+/// of a call is therefore not work, and a thread that yields the core while it polls waits for a
+/// core although it has no work.
 struct SplitSums {
   CpuSums outside;
   CpuSums inside;
@@ -42,7 +43,7 @@ struct RankCpu {
   std::int32_t world_rank = 0;
   std::uint64_t reading_count = 0;
   bool has_wait = false;  ///< all readings include the wait for a core
-  SplitSums whole;        ///< from the first to the last reading
+  SplitSums whole;        ///< sums from the first to the last reading
   SplitSums measured;     ///< part of `whole` from intervals between readings that are entirely
                           ///< outside or entirely inside of calls
   std::vector<SplitSums>
@@ -60,16 +61,19 @@ struct RankCpu {
     sums.add(whole.inside);
     return sums;
   }
-  /// Returns whether the division of `whole` between outside and inside is mostly measured.
+  /// Returns whether at least half of the division of `whole` between outside and inside is
+  /// measured.
   bool is_measured() const { return measured_share >= 0.5; }
-  /// Returns whether CPU times of single steps mostly reflect only the lengths of the steps.
+  /// Returns whether more than half of the CPU times of single steps was divided in proportion to
+  /// time. They then reflect only the lengths of the steps.
   bool is_interpolated() const { return interpolated_share > 0.5; }
 };
 
 /// Computes the sums of all ranks, by index in world_ranks(). steps: by index in world_ranks(), as
-/// detection found them; may be shorter. jobs: number of threads including the caller. Reads the
-/// points of the judged thread once, and its MPI calls if there are at least two readings. Memory:
-/// about 100 bytes per reading. Passes on exceptions of the source.
+/// detection found them. May have fewer entries than ranks; ranks without an entry have no steps.
+/// jobs: number of threads including the caller. Reads the points of the judged thread once, and
+/// its MPI calls if there are at least two readings. Memory: about 100 bytes per reading. Passes on
+/// exceptions of the source.
 std::vector<RankCpu> cpu_times(const RecordSource& source,
                                const std::vector<detect::StepTimes>& steps, unsigned jobs);
 

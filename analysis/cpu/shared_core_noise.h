@@ -10,11 +10,11 @@
 namespace megascope::cpu {
 
 /// Removes root causes that the kernel's scheduling of ranks on shared cores may have produced. The
-/// scheduler gives each rank its share of a core over many time slices; within a few of them one
-/// rank may get much more than another. A root cause (kSlowCompute, kHostStall, kInputImbalance) is
-/// removed if all of this holds:
-/// - Its ranks share cores with other ranks (one of `shared`), and wait for a core for 5 % of their
-///   time, or it is not known how long.
+/// scheduler gives each rank its share of a core over many time slices; within a few time slices,
+/// one rank may get much more CPU time than another. A root cause (kSlowCompute, kHostStall,
+/// kInputImbalance) is removed if all of this holds:
+/// - Its ranks share cores with other ranks (one of `shared`), and wait for a core for at least 5 %
+///   of their time, or for an unknown time.
 /// - It is active in less than half of the steps, and for less than one second.
 /// - The CPU times of these steps are mostly estimates: readings were not taken at their boundaries
 ///   (RankCpu::interpolated_share), or do not separate MPI from the time outside

@@ -16,15 +16,16 @@ namespace megascope::detect {
 /// CallKinds::add().
 struct CallKind {
   RegionId region = kNoRegion;
-  EventKey key;                         ///< of the first fact of the first such call
+  EventKey key;                         ///< key of the first fact of the first call of this kind
   std::uint64_t count = 0;              ///< occurrences
   std::uint64_t first = 0;              ///< position of the first occurrence
   std::uint64_t last = 0;               ///< position of the last occurrence
   std::uint64_t shortest = UINT64_MAX;  ///< smallest distance of two consecutive occurrences, in
                                         ///< calls
-  std::uint64_t longest = 0;            ///< largest such distance
+  std::uint64_t longest = 0;  ///< largest distance of two consecutive occurrences, in calls
 
-  /// Returns whether it occurs at least three times, at distances of 0.5 to 1.6 times their mean.
+  /// Returns whether the kind occurs at least three times, and every distance is 0.5 to 1.6 times
+  /// the mean distance.
   bool is_regular() const;
 };
 
@@ -43,7 +44,8 @@ class CallKinds {
     std::uint64_t work_ns = 0;  ///< time outside of MPI since the previous call in the sequence
   };
   const std::vector<Made>& order() const { return order_; }
-  /// Returns whether order() has all calls that have a kind.
+  /// Returns whether order() contains all calls that have a kind. False if the limit of 65,536
+  /// calls was reached.
   bool is_order_whole() const { return order_.size() == noted_; }
 
  private:

@@ -25,28 +25,30 @@ struct Finding {
 };
 
 /// Returns the score that a unit needs to be reported: −log(0.005 × options.false_alarm_rate). The
-/// factor is a margin, since noise is estimated.
+/// factor 0.005 is a margin, because the noise is only an estimate.
 double score_threshold(const Options& options);
 
 /// Returns whether a finding is large enough to be reported: at least three active steps, and a
-/// slowdown of at least options.min_factor. height: Scan::height of an uneven finding, whose mean
-/// excess may be lower; it counts if it is larger than the excess.
+/// slowdown of at least options.min_factor. height: Scan::height of an uneven finding. The slowdown
+/// is the larger one of height and Finding::excess, because the mean excess of an uneven finding
+/// may be lower than its height.
 bool is_worth_it(const Finding& finding, const Options& options, double height = 0.0);
 
 /// Converts the scan of a unit to a finding. The excess is the mean over the unit's strands and
-/// active steps; values far from their median are clipped, since pauses are not slow work. All
-/// steps of the interval are active if the scan is uneven.
+/// active steps; values far from the median of these values are clipped, because pauses are not
+/// slow work. All steps of the interval are active if the scan is uneven.
 Finding describe(const std::vector<Strand>& strands, const Unit& unit, const Scan& scan,
                  double threshold);
 
 /// Returns how much the levels of healthy members of a group differ permanently, as a standard
-/// deviation. Only levels ≤ usual are used: slow members lie above. 0 if these are fewer than two.
+/// deviation. Only levels up to `usual` are used, because slow members have higher levels. Returns
+/// 0 if there are fewer than two such levels.
 double spread_below(const std::vector<double>& levels, double usual);
 
 /// Sets tail_share and far_share of all strands to one estimate, from the half of the strands that
-/// has the fewest outliers (of four or fewer, from all but one). Strands whose noise is 0 are not
-/// used for the estimate: they have no peers. steps: values in a strand. min_far_share: lower bound
-/// of far_share.
+/// has the fewest outliers. If there are four strands or fewer, all but one are used. Strands
+/// without peers, whose noise is 0, are not used for the estimate. steps: values in a strand.
+/// min_far_share: lower bound of far_share.
 void set_tails(std::vector<Strand>& strands, std::size_t steps,
                double min_far_share = kMinTailShare);
 

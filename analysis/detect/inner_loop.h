@@ -11,8 +11,8 @@ namespace megascope::detect {
 struct InnerLoop {
   std::size_t kind = 0;      ///< index into CallKinds::all()
   std::uint32_t every = 0;   ///< occurrences of the kind in an iteration; 0: no loop was found
-  std::uint32_t offset = 0;  ///< iterations end with occurrences number offset, offset + every …,
-                             ///< from 0
+  std::uint32_t offset = 0;  ///< occurrences of the kind are numbered from 0. Those with the
+                             ///< numbers offset + n × every end an iteration
   double count = 0.0;        ///< iterations in CallKinds::order()
   double outer_count = 0.0;  ///< occurrences of the outer kind in CallKinds::order()
 

@@ -10,8 +10,9 @@ namespace megascope::detect {
 /// - its own past;
 /// - links with the same size class and tag, between the same two classes of ranks, both within a
 ///   host or both between hosts;
-/// - if there is no such other link: links of any tag and classes with the same size class, by
-///   messages that were the only ones that their calls waited for.
+/// - if the comparison above finds no other link: links with the same size class, of any tag and
+///   any classes. Only messages are used that were the only operation for which their call waited.
+///
 /// Returns one finding for each of reduced.links; is_there() is false for healthy links.
 std::vector<Finding> slow_links(const Reduced& reduced, const Peers& peers, const Options& options);
 

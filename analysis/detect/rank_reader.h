@@ -24,8 +24,9 @@ class RankReader {
              const std::vector<std::int32_t>& index_of, const RankMarks& marks,
              const StepMarker& marker);
 
-  /// Reads at least one step, and further ones until they have `min_calls` calls together. Returns
-  /// false if there are no more steps. Calls after the end of the last step are not judged.
+  /// Reads at least one step. Reads further steps until those that were read have `min_calls` calls
+  /// together. Returns false if there are no more steps. Calls after the end of the last step are
+  /// not judged.
   bool read_steps(std::uint64_t min_calls);
   /// The messages of the steps read so far, for Transfers::add().
   TransferLog& transfers() { return transfers_; }
@@ -68,7 +69,7 @@ class RankReader {
   bool has_begun_ = false;
   Call call_;  ///< the next call, if has_call_
   bool has_call_ = false;
-  bool is_first_message_ = true;  ///< of the step
+  bool is_first_message_ = true;  ///< no message of the current step has been read
   std::uint64_t votes_ = 0;       ///< Boyer–Moore majority vote on the sequences of the steps
   std::uint64_t candidate_ = 0;
   std::uint64_t candidate_steps_ = 0;  ///< steps with this sequence since it became the candidate

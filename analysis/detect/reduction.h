@@ -10,8 +10,8 @@
 
 namespace megascope::detect {
 
-/// Parts into which the work of a step is divided. Gaps between calls are distributed over the
-/// parts by part_of(): a pause is in one part, slow work in all.
+/// Parts into which the work of a step is divided. part_of() distributes the gaps between calls
+/// over the parts. A pause then makes one part longer, and slow work makes all parts longer.
 inline constexpr std::size_t kParts = 8;
 /// Returns the part of a gap, by its number in the step: the top three bits of its multiple of the
 /// golden ratio (Fibonacci hashing). Gaps are distributed evenly for any period of the calls.
@@ -29,16 +29,18 @@ struct StepRow {
 struct RankSteps {
   std::int32_t world_rank = 0;
   std::string host;
-  std::uint64_t begin_ns = 0;  ///< of the first step
+  std::uint64_t begin_ns = 0;  ///< begin of the first step
   std::vector<StepRow> steps;
-  std::uint64_t sequence = 0;    ///< hash of the sequence of calls of most steps: equal for ranks
-                                 ///< that make the same calls in the same order
-  double sequence_share = 0.0;   ///< fraction of the steps that have this sequence, at least
+  std::uint64_t sequence = 0;  ///< hash of the sequence of calls of most steps: equal for ranks
+                               ///< that make the same calls in the same order
+  double
+      sequence_share = 0.0;  ///< lower bound of the fraction of the steps that have this sequence
   std::uint64_t vocabulary = 0;  ///< hash of the set of kinds of calls
-  std::int32_t first_source = kNoPeer;  ///< source (world rank) of the first message of the last
-                                        ///< step with messages; kNoPeer if that message was sent
-  bool has_messages = false;            ///< exchanges messages with ranks whose trace is available
-  std::vector<std::uint64_t> comm_use;  ///< number of collectives, by CommId
+  std::int32_t
+      first_source = kNoPeer;  ///< world rank of the source of the first message in the last step
+                               ///< with messages; kNoPeer if this rank sent that message
+  bool has_messages = false;   ///< the rank exchanges messages with ranks whose trace is available
+  std::vector<std::uint64_t> comm_use;     ///< number of collectives, by CommId
   double work_ns(std::size_t step) const;  ///< sum of the parts
 };
 
@@ -48,13 +50,13 @@ struct Link {
   std::size_t from = 0;
   std::size_t to = 0;
   std::uint32_t size_class = 0;  ///< 1 + floor(log2(bytes)); 0 for empty messages
-  std::int32_t tag = 0;          ///< 0 for all further tags once there are 65,536 channels
+  std::int32_t tag = 0;          ///< once there are 65,536 channels, all new tags are stored as 0
   struct Step {
-    float sum_log = 0.0F;      ///< sum of log(transfer time in ns) of the messages in `alone`
-    float total_ns = 0.0F;     ///< sum of the transfer times, of both kinds
-    std::uint16_t alone = 0;   ///< messages that were the only operation that their call waited for
-    std::uint16_t others = 0;  ///< messages whose call waited for several operations, and which
-                               ///< were sent last of these
+    float sum_log = 0.0F;     ///< sum of log(transfer time in ns) of the messages in `alone`
+    float total_ns = 0.0F;    ///< sum of the transfer times of the messages in `alone` and `others`
+    std::uint16_t alone = 0;  ///< messages that were the only operation that their call waited for
+    std::uint16_t others = 0;  ///< messages whose call waited for several operations, and that were
+                               ///< sent last of the messages of this call
     float sum_log_others = 0.0F;  ///< like sum_log, of the messages in `others`
   };
   std::vector<Step> steps;
@@ -63,7 +65,7 @@ struct Link {
 /// The sums that are judged: by rank and step, and by link and step.
 struct Reduced {
   std::vector<RankSteps> ranks;          ///< the judged ranks
-  std::vector<Link> links;               ///< between judged ranks
+  std::vector<Link> links;               ///< the links between judged ranks
   std::size_t step_count = 0;            ///< the smallest number of steps of a judged rank
   std::vector<StepTimes> steps;          ///< by index in world_ranks(), of all ranks
   std::vector<std::string> limitations;  ///< sentences: which ranks or threads are not judged

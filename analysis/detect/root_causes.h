@@ -10,9 +10,9 @@ namespace megascope::detect {
 
 /// The findings of all judges.
 struct Findings {
-  std::vector<SlowUnit> units;  ///< of slow_units()
-  std::vector<Finding> stalls;  ///< of stalled_ranks(), by rank
-  std::vector<Finding> links;   ///< of slow_links(), by link
+  std::vector<SlowUnit> units;  ///< result of slow_units()
+  std::vector<Finding> stalls;  ///< result of stalled_ranks(), by rank
+  std::vector<Finding> links;   ///< result of slow_links(), by link
 };
 
 /// Converts findings (what deviates from its peers) to root causes: assigns the kind of cause, the

@@ -10,13 +10,13 @@
 
 namespace megascope::detect {
 
-/// The calls at which a rank's steps end: calls of one kind (CallKind), or every `every`-th of
-/// them.
+/// The calls at which a rank's steps end: every `every`-th call of one kind (CallKind).
 struct StepMarker {
   RegionId region = kNoRegion;  ///< kNoRegion: none was found
-  EventKey key;                 ///< of the first fact of such a call
-  std::uint32_t every = 1;      ///< such calls in a step
-  std::uint32_t offset = 0;     ///< number, from 0, of the call that ends the first step
+  EventKey key;                 ///< key of the first fact of calls of this kind
+  std::uint32_t every = 1;      ///< number of calls of this kind in a step
+  std::uint32_t
+      offset = 0;  ///< the calls of this kind are numbered from 0; this one ends the first step
 
   bool is_found() const { return region != kNoRegion; }
   bool matches(const Call& call) const {
@@ -47,19 +47,21 @@ LocationId judged_location(const ProcessDefinitions& process);
 /// Finds the calls at which steps end, by index in world_ranks().
 ///
 /// A step ends with the rarest call that recurs at even distances, that is, with the outermost
-/// loop. The call must recur at least 16 times; if no call in the whole trace does, 8 times, else 3
-/// times. Of several about equally rare calls: a collective before others, then the largest
-/// communicator, the most bytes, and the last one, so that ranks of a group choose alike.
-/// If on every rank that call recurs less than 16 times in the whole trace, or there is none, an
-/// inner loop (inner_loop.h) is used instead, if all ranks have one and execute it about equally
-/// often. Example: a reduction in every tenth iteration.
+/// loop. The call must recur at least 16 times. If no call of the whole trace does, 8 times
+/// suffice; if no call recurs 8 times, 3 times suffice. Among about equally rare calls, a
+/// collective is preferred to other calls, then the call on the largest communicator, with the most
+/// bytes, and the last call. Ranks of a group therefore choose the same call.
+///
+/// An inner loop (inner_loop.h) is used instead if both conditions hold: no rank has a call that
+/// recurs 16 times in its whole trace, and all ranks have an inner loop and execute it about
+/// equally often. Example: a program whose rarest call is a reduction in every tenth iteration.
 ///
 /// Reads 4096 calls of each rank's judged_location(), then four times as many, until a call recurs
 /// 16 times or the trace ends. jobs: threads, including the caller's.
 std::vector<StepMarker> find_step_markers(const RecordSource& source, unsigned jobs);
 
 /// Converts a rank's known step times (RankMarks) to StepTimes: reads its calls and counts those
-/// from the first begin to the last end. Empty if ends_ns is.
+/// from the first begin to the last end. Returns an empty result if ends_ns is empty.
 StepTimes step_times_of(const RecordSource& source, std::int32_t world_rank,
                         const std::vector<std::uint64_t>& begins_ns,
                         const std::vector<std::uint64_t>& ends_ns);

@@ -8,10 +8,11 @@ namespace megascope::detect {
 
 /// Begin and end of a rank's steps, in ns of the source's clock.
 struct StepTimes {
-  std::uint64_t begin_ns = 0;          ///< of the first step
+  std::uint64_t begin_ns = 0;          ///< begin of the first step
   std::vector<std::uint64_t> ends_ns;  ///< by step; empty: no steps were found
   std::vector<std::uint64_t> begins_ns =
-      {};  ///< of steps known by definition; empty: a step begins where the previous ends
+      {};  ///< begins of the steps, if they are known by definition. Empty: a step begins where the
+           ///< previous step ends
   std::uint64_t call_count = 0;  ///< outermost calls of the judged location in the steps
 
   bool is_annotated() const { return !begins_ns.empty(); }

@@ -8,7 +8,8 @@
 
 namespace megascope::detect {
 
-/// What identifies a message's channel, and its size. Ranks are indices into world_ranks().
+/// The channel of a message (communicator, sender, receiver, tag) and its size. Ranks are indices
+/// into world_ranks().
 struct Envelope {
   std::uint64_t comm_name = 0;
   std::size_t from = 0;
@@ -17,7 +18,7 @@ struct Envelope {
   std::uint64_t bytes = 0;
 };
 
-/// The sends and receives of one rank, in order, that were not passed to Transfers yet. Each rank
+/// The sends and receives of one rank that were not passed to Transfers yet, in order. Each rank
 /// has its own object, because several threads read ranks.
 class TransferLog {
  public:
@@ -46,10 +47,12 @@ class TransferLog {
   static constexpr std::uint32_t kEnd = 0xFFFFFFFE;
   struct Entry {
     Envelope envelope;
-    std::uint64_t time_ns = 0;  ///< when sent or posted; of kEnd the number of operations
+    std::uint64_t time_ns = 0;  ///< time of the send, or time at which the receive was posted.
+                                ///< kEnd: number of operations
     std::uint64_t entered_ns = 0;
     std::uint64_t done_ns = 0;
-    std::uint32_t step = 0;  ///< of a receive; kSent: a send; kEnd: the end of a call
+    std::uint32_t step = 0;  ///< receives: the step. kSent: the entry is a send. kEnd: the entry is
+                             ///< the end of a call
   };
   std::vector<Entry> entries_;
   bool has_received_ = false;
@@ -78,7 +81,7 @@ class Transfers {
   };
   struct Channel {
     std::vector<std::uint64_t> sends;  ///< times of messages not yet received, from send_at on
-    std::vector<Waiting> receives;     ///< without a send so far, from receive_at on
+    std::vector<Waiting> receives;     ///< receives without a send so far, from receive_at on
     std::size_t send_at = 0;
     std::size_t receive_at = 0;
     std::size_t link = 0;

@@ -12,20 +12,25 @@
 /// docs/hang.md lists what is found and what is not. Times in ns.
 namespace megascope::analysis {
 
-/// Whether a process exists, according to the caller, who opened the traces.
-enum class Life : std::uint8_t { kUnknown, kRuns, kGone };
+/// Whether a process exists. The caller of analyze_hang(), who opened the traces, determines it.
+enum class Life : std::uint8_t {
+  kUnknown,  ///< the caller cannot determine it
+  kRuns,     ///< the process exists
+  kGone      ///< the process no longer exists
+};
 
 /// State of a rank at the end of its records.
 enum class Standing : std::uint8_t {
-  kGoesOn,     ///< its trace has no end; its process may be gone together with all others
-  kFinalized,  ///< has entered MPI_Finalize
-  kAborted,    ///< has called MPI_Abort
+  kGoesOn,  ///< its trace has neither MPI_Finalize nor MPI_Abort, and kDied does not apply. If no
+            ///< process of the run exists, the process is gone as well
+  kFinalized,  ///< the rank has entered MPI_Finalize
+  kAborted,    ///< the rank has called MPI_Abort
   kDied,       ///< its process is gone, but other processes of the run exist
-  kMissing,    ///< no trace
+  kMissing,    ///< the rank has no trace
 };
 
-/// One edge of a wait-for cycle: a waiting thread, what it waits for, and the rank that would have
-/// to act.
+/// One edge of a wait-for cycle: a waiting thread, what it waits for, and the rank for which it
+/// waits.
 struct CycleStep {
   std::int32_t world_rank = 0;
   std::uint32_t waiting = 0;  ///< index in HangReport::waiting
@@ -45,8 +50,8 @@ struct HangReport {
   std::vector<Standing> standings;  ///< by world rank
   bool is_running = false;          ///< a process of the run exists
   std::vector<Waiting> waiting;     ///< waiting threads, ascending by rank, then location
-  std::vector<bool>
-      is_stuck;  ///< by index in `waiting`: according to the traces, no rank can release the thread
+  std::vector<bool> is_stuck;  ///< by index in `waiting`: true if, according to the traces, the
+                               ///< thread can never continue
   std::vector<std::vector<CycleStep>> cycles;
   std::vector<Blame> blames;  ///< descending by waiting_count; at most kMaxBlames
   std::vector<Mismatch> mismatches;
@@ -64,12 +69,13 @@ HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
 /// Returns the wait of a thread; nullptr if it does not wait. Valid as long as the report.
 const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank, LocationId location);
 
-/// The first step of analyze_hang() alone: the state of each process. source: must outlive the
-/// result.
+/// Reads the state of each process. This is the first step of analyze_hang(). source: must outlive
+/// the result.
 Processes read_processes(const RecordSource& source, unsigned jobs);
 
 /// Returns whether a process has begun collective number `collective.sequence` by calling
-/// `function`. The function is compared only for its last collective.
+/// `function`. `function` is compared only if this is the last collective of the process; the
+/// functions of earlier ones are not kept.
 bool has_entered(const Processes& processes, const CommTable& comms, std::int32_t world_rank,
                  const Want& collective, std::string_view function);
 /// Returns the world ranks of the members that have a trace and have not entered the collective

@@ -10,7 +10,7 @@
 
 namespace megascope::analysis {
 
-/// The messages that a receive accepts, or those of a send's series.
+/// Selects messages: those that a receive accepts, or those of one series.
 struct MessageQuery {
   CommTable::Index comm = CommTable::kNone;
   std::int32_t source = kNoPeer;       ///< world rank, or kAnySource
@@ -33,8 +33,8 @@ struct SendQuery {
 /// Counts the messages of selected series. MPI matches the n-th send of a series with the n-th
 /// receive that accepts it (MPI-4.1 §3.5), so that counts show which messages are in flight.
 ///
-/// Use: ask() for all queries, count() once, then the rest. count() reads the calls of the senders
-/// and receivers in question. Memory: the queries. One thread at a time.
+/// Use: call ask() for each query, then count() once, then the other functions. count() reads the
+/// calls of the senders and receivers of the queries. Memory: the queries. One thread at a time.
 class MessageCounts {
  public:
   void ask(const MessageQuery& query) { answers_.try_emplace(query); }
@@ -46,11 +46,12 @@ class MessageCounts {
   /// jobs: number of threads. Passes on exceptions of the source.
   void count(const RecordSource& source, const CommTable& comms, unsigned jobs);
 
-  /// Number of sends started, including those in progress. 0 if the query was not asked.
+  /// Returns the number of sends that were started, including those that have not completed.
+  /// Returns 0 if ask() was not called for the query.
   std::uint64_t sent(const MessageQuery& query) const { return answer(query).sent; }
-  /// Number of completed receives, including messages that a matched probe reserved.
+  /// Returns the number of completed receives plus that of messages that a matched probe reserved.
   std::uint64_t taken(const MessageQuery& query) const { return answer(query).taken; }
-  /// Number of sends of the series that were started before this one.
+  /// Returns the number of sends of the series that were started before this send.
   std::uint64_t sent_before(const SendQuery& send) const;
 
  private:

@@ -5,30 +5,31 @@
 #include <cstdint>
 #include <vector>
 
-/// Ranks that reached neither MPI_Finalize nor MPI_Abort: the end of their records, and which of
-/// them ended first.
+/// Finds ranks without an end, that is, ranks that reached neither MPI_Finalize nor MPI_Abort.
+/// Reports where their records end, and which of them ended first.
 namespace megascope::analysis {
 
-/// The last known state of such a rank: the call it was in, or the last call that returned. Of
-/// several threads the latest counts.
+/// The last known state of a rank without an end: the call that it was in, or the last call that
+/// returned. If the rank has several threads, the state of the thread with the latest time is used.
 struct OpenEnd {
   std::int32_t world_rank = 0;
   bool has_called = false;      ///< false: no call is known; the fields below are unset
-  bool is_inside = false;       ///< the rank was in the call
-  RegionId region = kNoRegion;  ///< of the call
+  bool is_inside = false;       ///< true: the rank was in the call. false: the call had returned
+  RegionId region = kNoRegion;  ///< function of the call
   std::uint64_t at_ns = 0;      ///< entry of the call if is_inside, else its return
 };
 
-/// The evidence for the ranks in OpenEnds::first. The last three are wrong if a rank was killed
-/// while it waited, or if all ranks were ended together.
+/// The evidence for the ranks in OpenEnds::first. kLeftBehind, kAwaited and kOneOf lead to a wrong
+/// result if a rank was killed while it waited, or if all ranks were ended together.
 enum class FirstEnd : std::uint8_t {
   kNotShown,    ///< no evidence
-  kGone,        ///< their processes are gone, others of the run exist
+  kGone,        ///< the processes of these ranks are gone, but other processes of the run exist
   kOnlyOne,     ///< all other ranks reached MPI_Finalize
-  kLeftBehind,  ///< one rank was in a call that could return; all others without an end wait for it
-  kAwaited,     ///< one rank was outside of MPI; all others without an end wait for it
-  kOneOf,  ///< several ranks were in calls that could return, and all others wait for them: one of
-           ///< these ended first
+  kLeftBehind,  ///< one rank was in a call that could return, and all other ranks without an end
+                ///< wait for this rank
+  kAwaited,  ///< one rank was outside of MPI, and all other ranks without an end wait for this rank
+  kOneOf,    ///< several ranks were in calls that could return, and all other ranks without an end
+             ///< wait for them. One of these several ranks ended first
 };
 
 struct OpenEnds {

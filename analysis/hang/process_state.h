@@ -20,18 +20,18 @@ struct OpenOperation {
   Fact posted;  ///< the event that started it: Send, PostedReceive, Collective, FileTransfer,
                 ///< RmaOperation
   RequestId request = kNoRequest;
-  Slot slot = kNoSlot;  ///< collectives: communicator, window or file, and number of the collective
-                        ///< there
-  std::uint32_t sequence = 0;
+  Slot slot = kNoSlot;          ///< collectives: the communicator, window or file
+  std::uint32_t sequence = 0;   ///< collectives: number of the collective on `slot`, from 0
   RegionId region = kNoRegion;  ///< function of the call that started it
   LocationId location = 0;      ///< thread that started it
   std::uint64_t since_ns = 0;   ///< entry of that call
 };
 
-/// State of a process's window synchronisation, as far as other processes depend on it. Counts
-/// facts of calls that returned.
+/// The part of a process's window synchronisation that other processes may wait for. Only calls
+/// that returned are counted.
 struct OneSidedState {
-  /// Number of calls of MPI_Win_post and similar, by window, group and function (rma::kPost …).
+  /// Number of calls of MPI_Win_post and similar, by window, group and function (a constant of rma,
+  /// such as rma::kPost).
   std::map<std::tuple<WinId, GroupId, std::uint64_t>, std::uint64_t> group_syncs;
   /// Locks held, by window and target rank (kNoPeer: all targets). Value: whether the lock is
   /// exclusive.
@@ -42,16 +42,16 @@ struct OneSidedState {
 struct ThreadState {
   LocationId location = 0;
   bool has_called = false;  ///< false: the fields below are unset, except has_ended
-  bool is_inside = false;   ///< the thread is in the call `region`; else that call was its last and
-                            ///< has returned
+  bool is_inside = false;   ///< true: the thread is in a call of `region`. false: this call was the
+                            ///< last one of the thread and has returned
   bool has_ended = false;   ///< the thread has ended
   RegionId region = kNoRegion;
   CommId comm = kNoComm;
   std::uint64_t enter_ns = 0;
-  std::uint64_t leave_ns = 0;    ///< return of the call, unless is_inside
+  std::uint64_t leave_ns = 0;    ///< return of the call; unset if is_inside
   std::vector<Fact> posted;      ///< is_inside: facts about the call's arguments
   std::uint64_t poll_count = 0;  ///< consecutive unsuccessful tests and probes up to the last call
-  std::uint64_t poll_since_ns = 0;  ///< entry of the first of them
+  std::uint64_t poll_since_ns = 0;  ///< entry of the first of these tests and probes
 };
 
 /// Progress of a process through the collectives on one communicator, window or file.
@@ -67,8 +67,8 @@ struct CommProgress {
   static constexpr std::uint32_t kRecentCount = 32;
   std::vector<std::uint64_t> recent;
 
-  /// Computes the sum over the first `number` collectives. Returns false if it is unknown: more
-  /// than kRecentCount collectives ago, or some are lost.
+  /// Computes the sum over the first `number` collectives. Returns false if it is unknown: the
+  /// collective is more than kRecentCount collectives ago, or collectives were lost.
   bool sum_of_first(std::uint32_t number, std::uint64_t& result) const;
 };
 

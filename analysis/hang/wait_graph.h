@@ -6,17 +6,17 @@
 
 namespace megascope::analysis {
 
-/// A wait-for graph (AND-OR model): which nodes can continue, and which form cycles. A kAll node
-/// can continue if all of its targets can; a kAny node if at least one can. Building and solve():
-/// O(nodes + edges). One thread at a time.
+/// A wait-for graph (AND-OR model). Determines which nodes can continue and which nodes form
+/// cycles. The edges of a node lead to its targets, that is, the nodes that it waits for. Building
+/// and solve(): O(nodes + edges). One thread at a time.
 class WaitGraph {
  public:
   using Node = std::uint32_t;
   enum class Kind : std::uint8_t {
-    kAll,   ///< without targets it can continue
-    kAny,   ///< without targets it is stuck
-    kFree,  ///< can continue
-    kDead,  ///< never continues
+    kAll,   ///< continues if all of its targets can; without targets it can continue
+    kAny,   ///< continues if at least one of its targets can; without targets it is stuck
+    kFree,  ///< can always continue
+    kDead,  ///< can never continue
   };
 
   Node add(Kind kind);
@@ -25,17 +25,18 @@ class WaitGraph {
   void add_edge(Node from, Node to) { edges_.emplace_back(from, to); }
   std::size_t size() const { return kinds_.size(); }
 
-  /// Call once, after all nodes and edges are added. The functions below require it.
+  /// Determines which nodes can continue. Call once, after all nodes and edges are added and before
+  /// any function below.
   void solve();
   bool is_stuck(Node node) const { return !can_go_on_[node]; }
   /// Targets of a node, in the order added.
   std::vector<Node> targets(Node node) const;
-  /// Returns one cycle for each strongly connected component of stuck nodes: the shortest through
-  /// the lowest node of the component, in waiting order, starting with that node. Ascending by
-  /// first node.
+  /// Returns one cycle for each strongly connected component of stuck nodes: the shortest cycle
+  /// through the lowest node of the component. A cycle starts with this node, and each node waits
+  /// for the next. Cycles are in ascending order of their first node.
   std::vector<std::vector<Node>> cycles() const;
-  /// Returns the nodes below `limit` that other nodes wait for, with the number of nodes that wait
-  /// directly; descending by number.
+  /// Returns the nodes below `limit` that other nodes wait for, each with the number of nodes that
+  /// wait directly for it; in descending order of this number.
   std::vector<std::pair<Node, std::size_t>> most_wanted(Node limit) const;
   /// Returns how many nodes below `limit` wait for `target`, directly or through other nodes.
   /// O(nodes + edges).

@@ -17,20 +17,22 @@ struct Want {
     kCollective,
     kPost,      ///< MPI_Win_post by `partner`
     kComplete,  ///< MPI_Win_complete by `partner`
-    kLock,      ///< lock of the window at `target`; `partner` holds it; kNoPeer: no holder is known
-    kTarget,    ///< an operation on the window at `target`, in which `target` may have to take part
-    kWorld,     ///< action of processes of another world
-    kTransfer,  ///< an operation on a file or window that is not known to need a call of another
-                ///< rank
+    kLock,    ///< the lock of the window at `target`, which `partner` holds. partner is kNoPeer if
+              ///< the holder is unknown
+    kTarget,  ///< an operation on the window at `target`, in which `target` may have to take part
+    kWorld,   ///< an action of processes of another world
+    kTransfer,  ///< an operation on a file or window. It is not known whether it needs a call of
+                ///< another rank
   };
   Kind kind = Kind::kReceive;
   CommTable::Index comm = CommTable::kNone;  ///< the communicator, window or file
   std::int32_t peer = kNoPeer;  ///< argument of the call: rank in the communicator, or kAnySource;
                                 ///< the root of a collective
-  std::int32_t
-      partner = kNoPeer;  ///< world rank of the peer or root; kAnySource; kNoPeer: none or unknown
-  std::int32_t target = kNoPeer;  ///< kLock, kTarget: world rank; kNoPeer for all
-  bool is_exclusive = false;      ///< kLock: the holder's lock is exclusive
+  std::int32_t partner = kNoPeer;  ///< world rank of the peer or root; kAnySource for a wildcard;
+                                   ///< kNoPeer if there is no peer or it is unknown
+  std::int32_t target = kNoPeer;   ///< kLock, kTarget: world rank of the target; kNoPeer if all
+                                   ///< ranks are targets
+  bool is_exclusive = false;       ///< kLock: the holder's lock is exclusive
   std::int32_t tag = 0;
   std::uint64_t bytes = 0;         ///< size according to the arguments
   std::uint32_t sequence = 0;      ///< number of the collective
@@ -40,10 +42,11 @@ struct Want {
   std::uint64_t since_ns = 0;
   std::uint32_t position = 0;  ///< receives: number of open receives with equal arguments that were
                                ///< posted earlier
-  bool may_have_left = false;  ///< sends that MPI may complete without a receiver (small or
-                               ///< buffered); locks with an uncertain holder
-  bool is_met = false;   ///< the other rank has done its part: the message is sent, or the receive
-                         ///< is posted
+  bool may_have_left = false;  ///< true for sends that MPI may complete without a receiver, because
+                               ///< they are small or buffered, and for locks whose holder is
+                               ///< uncertain
+  bool is_met = false;         ///< true: the other rank has done its part, that is, it has sent the
+                               ///< message or posted the receive
   bool is_known = true;  ///< false: is_met is unknown, because the other rank's trace is missing or
                          ///< incomplete
 };
@@ -53,8 +56,8 @@ struct Waiting {
   std::int32_t world_rank = 0;
   LocationId location = 0;
   bool is_polling = false;
-  bool needs_all = true;  ///< all of `wants` are required; else one of them is enough, according to
-                          ///< the trace
+  bool needs_all = true;  ///< true: the thread needs all of `wants`. false: one of them is enough,
+                          ///< as far as the trace shows
   std::uint32_t asked = 0;  ///< number of requests passed to the call; 0: none or unknown
   std::vector<Want> wants;  ///< empty: unknown
 };
@@ -71,7 +74,8 @@ struct Processes {
   const FunctionTable::Function& function(std::int32_t world_rank, RegionId region) const;
 };
 
-/// Returns whether MessageCounts applies to it: a send or a receive.
+/// Returns whether the thread waits for a message, that is, in a send or a receive. MessageCounts
+/// applies to such wants.
 inline bool is_message(const Want& want) {
   return want.kind == Want::Kind::kReceive || want.kind == Want::Kind::kSend;
 }

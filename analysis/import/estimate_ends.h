@@ -5,8 +5,8 @@
 namespace megascope::importer {
 
 /// Estimates the missing begin or end of the operations in Timeline::estimates from other
-/// operations with the same name, on the same track if possible. Called by mend(). Returns at once
-/// if there are none.
+/// operations with the same name, on the same track if possible. Called by mend(). Does nothing if
+/// Timeline::estimates is empty.
 void estimate_ends(Timeline& timeline);
 
 }  // namespace megascope::importer

@@ -4,11 +4,16 @@
 
 namespace megascope::importer {
 
-/// Splits pairs of a begin and an end that belong to two different operations, of which one lost
-/// its end and the other its begin. Such a pair encloses another operation with its name on its
-/// track, lasts more than twice as long as any that does not, and is rare there (at most 2 % of 50
-/// or more; recursive functions are more frequent). Both operations are added to
-/// Timeline::estimates. Called by mend(). Returns at once if the timeline has no pairs.
+/// Splits false pairs: a begin and an end that belong to two different operations, because one
+/// operation lost its end and the other its begin. Of the operations with one name on one track, an
+/// operation is taken for a false pair if all of this holds:
+/// - It encloses another one of these operations.
+/// - It is more than twice as long as each of them that encloses no other.
+/// - There are at least 50 of these operations, and at most 2 % of them are false pairs. (Recursive
+///   functions enclose each other more often.)
+///
+/// Both operations of a false pair are added to Timeline::estimates. Called by mend(). Does nothing
+/// if the timeline has no pairs.
 void split_false_pairs(Timeline& timeline);
 
 }  // namespace megascope::importer

@@ -14,17 +14,17 @@
 
 namespace megascope::importer {
 
-/// A decimal number of the file times 1000, without rounding: converts microseconds to ns. The
-/// value is whole + rest.
+/// A decimal number of the file multiplied by 1000, without rounding. It converts microseconds to
+/// ns. The value is whole + rest.
 struct Thousandths {
   std::int64_t whole = 0;
-  double rest = 0.0;  ///< from 0, below 1
+  double rest = 0.0;  ///< at least 0 and less than 1
 };
 /// Returns the integer nearest to the sum; halves are rounded up.
 std::int64_t rounded(const Thousandths& a, const Thousandths& b = {});
 
-/// Parses a list of numbers, "[0, 1, 2]". is_whole: receives false if the text is truncated ("[0,
-/// 1, ...]") or not a list.
+/// Parses a list of numbers, "[0, 1, 2]". is_whole: set to false if the text is not a list, or is a
+/// truncated list such as "[0, 1, ...]".
 std::vector<double> numbers_in(std::string_view text, bool& is_whole);
 
 /// One object of an array of events: its strings, numbers and lists of numbers, and the strings and
@@ -32,9 +32,9 @@ std::vector<double> numbers_in(std::string_view text, bool& is_whole);
 /// object.
 class JsonEvent {
  public:
-  /// Its position in the array, from 0.
+  /// Returns the position of the event in the array, from 0.
   std::size_t index() const { return index_; }
-  /// Returns an empty string if there is no such string.
+  /// Returns the string with this key; empty if there is none.
   const std::string& text(std::string_view key) const { return text_in(texts_, key); }
   const std::string& argument_text(std::string_view key) const {
     return text_in(argument_texts_, key);
@@ -46,9 +46,10 @@ class JsonEvent {
   /// number() × 1000. Results for numbers beyond ±9 × 10^15 are not exact, and limited to ±9 ×
   /// 10^18.
   std::optional<Thousandths> thousandths(std::string_view key) const;
-  /// A list of numbers; nullptr: none. Other elements of the list are ignored.
+  /// Returns the list of numbers with this key; nullptr if there is none. Elements of the list that
+  /// are not numbers are ignored.
   const std::vector<double>* list(std::string_view key) const { return lists_.find(key); }
-  /// Value of "pid" or "tid": a number, or for a string its hash; 0: none.
+  /// Returns the value of "pid" or "tid": a number, or the hash of a string; 0 if there is none.
   std::int64_t id(std::string_view key) const;
   bool has(std::string_view key) const {
     return numbers_.find(key) != nullptr || texts_.find(key) != nullptr;
@@ -97,7 +98,8 @@ class JsonEvent {
   std::size_t index_ = 0;
 };
 
-/// Other members of the object that contains the array of events, before or after the array.
+/// Members of the object that contains the array of events, other than the array. They may be
+/// before or after it in the file.
 struct JsonHeader {
   struct Group {
     std::string name;
@@ -111,8 +113,8 @@ struct JsonHeader {
 };
 
 /// Reads the events of an array, or of the array `key` of an object, and calls `visit` for each.
-/// Memory does not grow with the size or nesting of the file. An error of `visit` ends the reading;
-/// errors name the event and the position in the file. The input is untrusted. header: if not
+/// Memory does not grow with the size or nesting of the file. Stops if `visit` returns an error.
+/// Errors name the event and the position in the file. The input is untrusted. header: if not
 /// nullptr, filled while the file is read.
 Status read_json_events(std::istream& from, std::string_view key,
                         const std::function<Status(const JsonEvent&)>& visit,

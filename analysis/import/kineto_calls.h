@@ -28,10 +28,11 @@ struct KinetoCall {
 using KinetoGroups = std::map<std::string, std::vector<std::int32_t>>;
 
 /// Creates communicators and facts from the calls of all ranks. Members of a collective are matched
-/// by group and sequence number, or without a number by their order in the step; sends and receives
-/// by their order between two ranks in the step. Fills Timeline::definitions, Timeline::facts and
-/// Timeline::specified. Operations that are not in `calls` get no facts. definitions_of: index in
-/// Timeline::definitions by rank; the entries must exist.
+/// by group and sequence number; if there is no number, by their order in the step. A send and its
+/// receive are matched by their order among the messages between the two ranks in the step. Fills
+/// Timeline::definitions, Timeline::facts and Timeline::specified. Operations that are not in
+/// `calls` get no facts. definitions_of: index in Timeline::definitions by rank; the entries must
+/// exist.
 void keep_calls(Timeline& timeline, std::vector<KinetoCall> calls, const KinetoGroups& groups,
                 std::int32_t world_size,
                 const std::map<std::int32_t, std::int32_t>& definitions_of);

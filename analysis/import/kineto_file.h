@@ -16,39 +16,45 @@
 namespace megascope::importer {
 
 /// One file of PyTorch's profiler: the operations of a rank. GPU operations get the step of the
-/// `ProfilerStep#N` in which they were launched; without a known launch, that of their own begin.
-/// On a rank without GPU operations, PyTorch's CPU operations get the step of their own begin.
-/// Other operations get no step and are only shown. Times are those of the file, in ns; negative
-/// times wrap around in Operation.
+/// `ProfilerStep#N` in which they were launched. If the launch is not known, they get the step in
+/// which they begin. On a rank without GPU operations, PyTorch's CPU operations get the step in
+/// which they begin. Other operations get no step and are only shown. Times are those of the file,
+/// in ns; negative times wrap around in Operation.
 class KinetoFile {
  public:
   /// file: name of the file, for messages. timeline: must outlive the object.
   KinetoFile(Timeline& timeline, std::string file)
       : timeline_(timeline), file_(std::move(file)), first_operation_(timeline.operations.size()) {}
 
-  /// An error names the event.
+  /// Reads the file. An error names the event.
   Status read(std::istream& from);
-  /// Call after read(). Assigns tracks of this rank, and steps, to the operations before
-  /// end_operation. tracks: shared by all files of the rank.
+  /// Assigns tracks of this rank, and steps, to the operations of this file, that is, those from
+  /// first_operation() up to but not including end_operation. Call after read(). tracks: shared by
+  /// all files of the rank.
   using Tracks = std::map<std::pair<std::string, std::int64_t>,
-                          std::uint32_t>;  ///< by name; equal names by number
+                          std::uint32_t>;  ///< the key is the name of the track and, because names
+                                           ///< may be equal, its number
   void coordinates(std::int32_t rank, std::int32_t definitions, Tracks& tracks,
                    std::size_t end_operation);
 
   const JsonHeader& header() const { return header_; }
   std::vector<KinetoCall>& calls() { return calls_; }
   std::size_t first_operation() const { return first_operation_; }
-  /// Returns whether times are those of a clock of the node, not relative to the start of the
-  /// profile.
+  /// Returns whether times are from a clock of the node. False if they are relative to the start of
+  /// the profile.
   bool has_clock() const { return header_.base_ns.has_value() || first_ns_ > kLongestProfileNs; }
   std::int64_t first_ns() const { return first_ns_; }
   std::int64_t last_ns() const { return last_ns_; }
-  /// Number of events that are neither operations nor names.
+  /// Returns the number of events that are neither operations nor names.
   std::size_t ignored_count() const { return ignored_count_; }
 
  private:
   static constexpr std::int64_t kLongestProfileNs = std::int64_t{1'000'000'000} * 86400 * 365;
-  enum class Source : std::uint8_t { kGpu, kCpu, kOther };
+  enum class Source : std::uint8_t {
+    kGpu,   ///< operation on the GPU
+    kCpu,   ///< operation of PyTorch on the CPU
+    kOther  ///< any other operation
+  };
   struct RawTrack {
     Source source = Source::kOther;
     std::uint32_t index = 0;

@@ -6,10 +6,10 @@
 
 namespace megascope::importer {
 
-/// Reads what `megascope export --format megascan` writes in addition to MegaScan's own rows in one
-/// file: definitions of the worker's process, regions and communicators, and the messages and
-/// collectives of operations. The input is untrusted: errors state what is wrong with the row.
-/// timeline: must outlive the object.
+/// Reads from one file the rows that `megascope export --format megascan` writes in addition to
+/// MegaScan's own rows. These are definitions of the worker's process, regions and communicators,
+/// and the messages and collectives of operations. The input is untrusted: errors state what is
+/// wrong with the row. timeline: must outlive the object.
 class MegascanDefinitions {
  public:
   explicit MegascanDefinitions(Timeline& timeline) : timeline_(timeline) {}
@@ -18,9 +18,9 @@ class MegascanDefinitions {
   Status add(const JsonEvent& row);
   /// Returns whether the file contains such definitions.
   bool are_specified() const { return index_ != kUnknown; }
-  /// Index in Timeline::definitions; kUnknown before the row "process" and in files without one.
+  /// Returns the index in Timeline::definitions; kUnknown if the row "process" has not been read.
   std::int32_t index() const { return index_; }
-  /// Name of the stream of operations that do not name one.
+  /// Returns the name of the stream to which operations belong that do not name a stream.
   const std::string& main_stream() const { return main_stream_; }
   /// Reads messages and collectives from the end of an operation. Call only if are_specified().
   Status report(const JsonEvent& row, Operation& operation);

@@ -10,21 +10,21 @@
 
 namespace megascope::importer {
 
-/// The open operations of one track. Finds the begin that an end belongs to, although begins or
-/// ends may be missing or duplicated and operations may overlap partially.
+/// The open operations of one track. Finds the begin of an end. Begins and ends may be missing or
+/// duplicated, and operations may overlap partially.
 class OpenOperations {
  public:
   struct Open {
     Operation operation;
     std::int64_t begin_ns = 0;
     std::size_t event = 0;  ///< index of the begin event in the file
-    bool is_copy = false;   ///< another operation with the same name and begin was open at the same
-                            ///< time
+    bool is_copy = false;   ///< true: another operation with the same name and the same begin was
+                            ///< open at the same time
   };
   enum class Found : std::uint8_t {
-    kBegin,    ///< `ended` is the operation
-    kCopy,     ///< the operation has already ended at this time: the end is duplicated
-    kNothing,  ///< there is no begin for it
+    kBegin,    ///< the begin was found; `ended` is the operation
+    kCopy,     ///< the operation has already ended at this time, so this end is a duplicate
+    kNothing,  ///< there is no begin for this end
   };
 
   void begin(const Operation& operation, std::int64_t begin_ns, std::size_t event);

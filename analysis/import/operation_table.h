@@ -10,17 +10,25 @@
 
 namespace megascope::importer {
 
-enum class OperationKind : std::uint8_t { kCompute, kSend, kRecv, kExchange, kCollective };
+enum class OperationKind : std::uint8_t {
+  kCompute,   ///< computation
+  kSend,      ///< sends one message
+  kRecv,      ///< receives one message
+  kExchange,  ///< sends one message and receives one
+  kCollective
+};
 
 /// Type of an operation of a training job, by its name.
 struct OperationSemantics {
   OperationKind kind = OperationKind::kCompute;
-  std::string over;  ///< messages, collectives: the dimension ("dp", "tp", "pp"), "world", or "pp
-                     ///< ends": first and last stage
-  std::int32_t to = 0;  ///< messages: distance of the receiver along the dimension; for exchanges
-                        ///< that of the partner sent to
-  std::int32_t from = 0;
-  std::string channel;  ///< messages: name of the channel; sends match receives of the same channel
+  std::string over;  ///< messages, collectives: the ranks that communicate. "dp", "tp" or "pp": the
+                     ///< ranks along this dimension. "world": all ranks. "pp ends": the ranks of
+                     ///< the first and of the last stage
+  std::int32_t to = 0;  ///< messages: distance of the receiver from the sender along the dimension.
+                        ///< Exchanges: distance of the partner to which the operation sends
+  std::int32_t from = 0;  ///< distance of the partner from which the operation receives
+  std::string
+      channel;  ///< messages: name of the channel. A send matches a receive with the same channel
   std::string channel_back;  ///< exchanges: channel of the received message
   CollectiveOp op = CollectiveOp::kNone;
 };

@@ -32,7 +32,7 @@ class OwnTimeline {
   using Key = std::pair<std::int32_t, std::int64_t>;  ///< rank, number of the track
   struct TrackState {
     std::uint32_t index = 0;
-    std::uint32_t last = 0;  ///< operation to which arrows belong
+    std::uint32_t last = 0;  ///< the operation that was added last; the next arrows belong to it
     bool has_last = false;
   };
   /// Communicator and bytes of an operation, from its arguments.
@@ -43,14 +43,15 @@ class OwnTimeline {
   };
   struct Arrow {
     std::vector<std::uint32_t> starts;
-    std::vector<std::uint32_t> ends;  ///< including steps of the flow
+    std::vector<std::uint32_t>
+        ends;  ///< operations at which the arrow ends or through which it passes
   };
 
-  /// One collective.
+  /// One collective, that is, one call of each member.
   struct Instance {
     std::uint64_t begin_ns = 0;
     std::uint32_t root = 0;  ///< operation of the root, or of the rank at which the arrow begins
-    std::vector<std::uint32_t> operations;  ///< of all members, ascending rank
+    std::vector<std::uint32_t> operations;  ///< operations of all members, by ascending rank
   };
 
   Status add_name(const JsonEvent& event);

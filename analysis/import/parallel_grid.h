@@ -12,47 +12,51 @@
 
 namespace megascope::importer {
 
-/// Layout of the ranks of a job: dp × pp × tp workers, and the order of the dimensions in the rank.
+/// Layout of the ranks of a job: a grid of dp × pp × tp workers, and the order in which the
+/// dimensions determine the rank.
 class ParallelGrid {
  public:
-  /// text: "tp=4,pp=4,dp=4" with `,` `+` or `:`; omitted dimensions have size 1; "order=tp-dp-pp"
-  /// (the default) names the dimension that changes fastest first.
+  /// Parses a description such as "tp=4,pp=4,dp=4,order=tp-dp-pp". The separator is `,`, `+` or
+  /// `:`. Omitted dimensions have size 1. "order" lists the dimensions; the one whose coordinate
+  /// changes fastest with the rank is first. The default is "order=tp-dp-pp".
   static Status parse(std::string_view text, ParallelGrid& grid);
-  /// Derives the grid from the timeline: sizes from the coordinates of its tracks or from
-  /// Timeline::sizes, the order from their ranks. Fails if that gives more ranks than are
-  /// supported. If no order explains the ranks, the ranks are renumbered and the timeline gets a
-  /// note.
+  /// Derives the grid from the timeline. The sizes follow from the coordinates of its tracks and
+  /// from Timeline::sizes. The order follows from the ranks of the tracks. If these ranks agree
+  /// with no order, the ranks are renumbered, and a note is added to the timeline. Returns an error
+  /// if the grid has more ranks than are supported.
   static Status around(Timeline& timeline, ParallelGrid& grid);
 
   std::int32_t size() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
   std::int32_t rank_of(
       const GridCoordinates& coordinates) const;            ///< unknown coordinates count as 0
-  GridCoordinates coordinates_of(std::int32_t rank) const;  ///< with all three known
+  GridCoordinates coordinates_of(std::int32_t rank) const;  ///< returns all three coordinates
   bool contains(const GridCoordinates& coordinates) const;
   std::vector<ParallelIndex> indices_of(const GridCoordinates& coordinates) const;
-  /// Ranks of the group of `over` ("dp", "pp", "tp", "world", "pp ends") that the worker belongs
-  /// to, in order along the dimension; empty if it belongs to none.
+  /// Returns the ranks of the group to which the worker belongs, in order along the dimension.
+  /// over: "dp", "pp" or "tp" for the group along this dimension; "world" for all ranks; "pp ends"
+  /// for the first and the last pipeline stage. Empty if the worker belongs to no such group.
   std::vector<std::int32_t> members(const std::string& over,
                                     const GridCoordinates& coordinates) const;
-  /// The first of members(); −1: none.
+  /// Returns the first rank of members(); −1 if it is empty.
   std::int32_t first_member(const std::string& over, const GridCoordinates& coordinates) const;
-  /// Index of the worker in members() of "dp", "pp", "tp" or "pp ends".
+  /// Returns the index of the worker in members(). over: "dp", "pp", "tp" or "pp ends".
   std::int32_t index_in(const std::string& over, const GridCoordinates& coordinates) const;
-  /// Index in members() of the member of "dp", "pp" or "tp" at `distance` from the worker; −1:
-  /// none.
+  /// Returns the index in members() of the member at `distance` from the worker; −1 if there is
+  /// none. over: "dp", "pp" or "tp".
   std::int32_t neighbour(const std::string& over, const GridCoordinates& coordinates,
                          std::int32_t distance) const;
 
  private:
   Status check() const;
-  /// Returns false if no order explains the ranks.
+  /// Sets order_. Returns false if the ranks of the tracks agree with no order.
   bool find_order(const Timeline& timeline);
   static std::size_t dimension_of(const std::string& over);
   static std::int32_t& coordinate(GridCoordinates& coordinates, std::size_t dimension);
   static constexpr std::array<const char*, 3> kNames{"tp", "dp", "pp"};
 
-  std::array<std::int32_t, 3> sizes_{1, 1, 1};  ///< of tp, dp, pp
-  std::array<std::size_t, 3> order_{0, 1, 2};   ///< the fastest first
+  std::array<std::int32_t, 3> sizes_{1, 1, 1};  ///< sizes of tp, dp and pp
+  std::array<std::size_t, 3> order_{0, 1, 2};   ///< dimensions (0: tp, 1: dp, 2: pp); the one that
+                                                ///< changes fastest with the rank is first
 };
 
 }  // namespace megascope::importer

@@ -11,34 +11,36 @@
 
 namespace megascope::importer {
 
-/// Kind of a defect that the import repairs. docs/import.md states the rule of each. Append only:
-/// the names are stored.
+/// Kind of a defect that the import repairs. docs/import.md states the rule of each kind. New kinds
+/// must be appended, because names are stored.
 enum class RepairKind : std::uint8_t {
-  kNegativeDuration,  ///< it ends before it begins: `dur` below 0, or `E` before its `B`
-  kMissingDuration,   ///< `X` without "dur"
-  kMissingEnd,        ///< begins, and does not end
-  kMissingBegin,      ///< ends, and did not begin
-  kDuplicate,         ///< occurs more than once in the file
-  kStepOrder,         ///< its step is outside of the range of its neighbours' steps
-  kOverlap,  ///< overlaps another operation of its track partially: shown in a separate row. No
-             ///< time is changed, so that it does not count as damage
+  kNegativeDuration,  ///< an operation ends before it begins: `dur` is below 0, or `E` is before
+                      ///< its `B`
+  kMissingDuration,   ///< an `X` event has no "dur"
+  kMissingEnd,        ///< an operation begins and does not end
+  kMissingBegin,      ///< an operation ends and did not begin
+  kDuplicate,         ///< an operation occurs more than once in the file
+  kStepOrder,         ///< the step of an operation is outside of the range of its neighbours' steps
+  kOverlap,  ///< an operation overlaps another one of its track partially, and is shown in a
+             ///< separate row. Its times do not change, so total() does not count it
   kCount,
 };
 inline constexpr std::size_t kRepairKindCount = static_cast<std::size_t>(RepairKind::kCount);
 
-/// "negative_duration" …: stable.
+/// Returns the name of a kind, such as "negative_duration". Names never change.
 std::string_view name_of(RepairKind kind);
 
 /// Counts of repairs of a timeline, by kind.
 class Repairs {
  public:
   static constexpr double
-      kMaxRepaired = 0.01;  ///< largest accepted share of all events. A single repair is always
-                            ///< accepted, except with `--strict`
+      kMaxRepaired = 0.01;  ///< largest accepted number of repairs as a fraction of all events. A
+                            ///< single repair is always accepted, except with `--strict`
 
   /// Counts an event that describes an operation, or its begin or end.
   void add_event() { ++event_count_; }
-  /// Counts a repair. where: the event, "event 7 (\"forward\")"; kept for the first of each kind.
+  /// Count one repair, or `count` repairs. where: the event, for example "event 7 (\"forward\")".
+  /// It is kept for the first repair of each kind.
   void add(RepairKind kind, const std::string& where);
   void add(RepairKind kind, std::uint64_t count, const std::string& where);
 
@@ -51,7 +53,7 @@ class Repairs {
   std::uint64_t total() const;
   /// Returns an error if there are too many repairs, or any with is_strict.
   Status check(bool is_strict) const;
-  /// One sentence for each kind that occurred.
+  /// Returns one sentence for each kind that occurred.
   std::vector<std::string> notes() const;
 
  private:

@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// Common form of timelines of training jobs that other tools wrote. Times in ns.
+/// The form to which the readers of all formats convert timelines of training jobs. Times in ns.
 namespace megascope::importer {
 
 inline constexpr std::int32_t kUnknown = -1;
@@ -36,8 +36,8 @@ struct Track {
       definitions = kUnknown;  ///< index in Timeline::definitions; equal for all tracks of a worker
 };
 
-/// Definitions in the file of a worker. Files of `megascope export` contain them; for PyTorch they
-/// are derived (kineto_calls.h).
+/// The definitions of a worker. Files that `megascope export` wrote contain them. For PyTorch, they
+/// are derived from the calls (kineto_calls.h).
 struct SpecifiedDefinitions {
   std::string host;
   std::vector<CommDefinition> comms;  ///< ascending id, without holes
@@ -59,13 +59,13 @@ struct Operation {
   std::int32_t step = kUnknown;
   std::int32_t micro_batch = kUnknown;
   std::int32_t model_chunk = kUnknown;
-  std::int32_t sequence = kUnknown;  ///< number among the operations with its name in the step, if
-                                     ///< the file has it
-  std::uint32_t specified = 0;  ///< 1 + index in Timeline::specified; 0: no facts in the file, they
-                                ///< are derived from the name
-  bool is_pair = false;         ///< its begin and end are separate events
-  bool may_repeat = false;  ///< equal operations are not duplicates: the resolution of the file's
-                            ///< clock is too low to distinguish them
+  std::int32_t sequence = kUnknown;  ///< number of the operation among those of the same name in
+                                     ///< the step, if the file has it
+  std::uint32_t specified = 0;  ///< 1 + index in Timeline::specified. 0: the file has no facts of
+                                ///< this operation, and they are derived from its name
+  bool is_pair = false;         ///< true: begin and end are separate events in the file
+  bool may_repeat = false;  ///< true: an equal operation is not a duplicate, because the clock of
+                            ///< the file is too coarse to distinguish the two
 
   bool operator==(const Operation&) const = default;
 };
@@ -75,8 +75,8 @@ struct Estimate {
   enum class Of : std::uint8_t {
     kEnd,    ///< the end is unknown; end_ns equals begin_ns
     kBegin,  ///< the begin is unknown; begin_ns equals end_ns
-    kSign,  ///< the duration was negative; end_ns assumes its absolute value, which is plausible if
-            ///< others with its name last as long
+    kSign,  ///< the duration was negative, and end_ns was computed from its absolute value. The end
+            ///< is estimated anew if operations of the same name do not last about as long
   };
   std::uint32_t operation = 0;  ///< index in Timeline::operations before sorting
   Of of = Of::kEnd;
@@ -86,11 +86,11 @@ struct Estimate {
 struct Timeline {
   std::vector<std::string> names;
   std::vector<Track> tracks;
-  std::vector<Operation> operations;  ///< unordered before mend()
-  std::vector<std::string> notes;     ///< sentences for the user: omissions and assumptions
-  std::string source;                 ///< the file or directory, as the user named it
-  std::vector<RegionDefinition>
-      regions;  ///< by name index, if the file defines them; entries without a name are undefined
+  std::vector<Operation> operations;      ///< unordered before mend()
+  std::vector<std::string> notes;         ///< sentences for the user: omissions and assumptions
+  std::string source;                     ///< the file or directory, as the user named it
+  std::vector<RegionDefinition> regions;  ///< by name index: the region, if the file defines it.
+                                          ///< Entries without a name are undefined
   std::vector<SpecifiedDefinitions> definitions;
   std::vector<SpecifiedFacts> specified;
   std::vector<Fact> facts;
@@ -98,9 +98,10 @@ struct Timeline {
   std::vector<Estimate> estimates;  ///< used and emptied by mend()
   bool has_common_clock = true;     ///< false: ranks have separate clocks that were not compared
   bool has_grid = true;             ///< false: ranks do not belong to parallel groups
-  GridCoordinates sizes{0, 0, 0, kUnknown};  ///< sizes of the grid, if files contain them; else 0
+  GridCoordinates sizes{0, 0, 0,
+                        kUnknown};  ///< sizes of the grid, if files contain them. 0: unknown
 
-  /// Returns the index of a name, added if it is new.
+  /// Returns the index of a name. Adds the name if it is new.
   std::uint32_t name_index(std::string_view name);
   bool has_name(const std::string& name) const { return index_of_.contains(name); }
 

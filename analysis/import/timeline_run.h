@@ -19,8 +19,8 @@ namespace megascope::importer {
 /// table. Step, micro-batch, model chunk and sequence are values of the calls.
 class TimelineRun final : public RecordSource {
  public:
-  /// grid: layout of the ranks. table: used only during the call. Returns an error if the timeline
-  /// does not fit the grid.
+  /// Creates the run. grid: layout of the ranks. table: used only during the call. Returns an error
+  /// if the timeline does not fit the grid.
   static Status make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                      std::unique_ptr<TimelineRun>& run);
 
@@ -65,7 +65,7 @@ class TimelineRun final : public RecordSource {
   ParallelGrid grid_;
   std::vector<OperationSemantics> semantics_;  ///< by name
   MatchNumbers numbers_;
-  std::vector<bool> is_work_;  ///< by name: may enclose others
+  std::vector<bool> is_work_;  ///< by name: true for operations that may enclose others
   std::map<std::pair<std::string, std::int32_t>, Group>
       groups_;  ///< by dimension and first member; shared by workers
   std::map<std::int32_t, Worker> workers_;

@@ -9,7 +9,7 @@
 
 namespace megascope::importer {
 
-/// Times of an `X` event in ns on the file's clock, and the repair that it needs.
+/// Times of an `X` event in ns on the file's clock, and the repair that the event needs, if any.
 struct WholeEvent {
   struct Repair {
     RepairKind kind = RepairKind::kMissingDuration;

@@ -12,8 +12,8 @@ enum class Flow : std::uint8_t {
   kFromRoot,  ///< each member depends on the root
   kToRoot,    ///< the root depends on all others
   kPrefix,    ///< each member depends on the members of lower rank
-  kPerhaps,   ///< MPI libraries may synchronise all members, but need not: creation and freeing of
-              ///< communicators, windows and files, and others
+  kPerhaps,   ///< MPI libraries may synchronise all members, but do not have to. Examples: creation
+              ///< and freeing of communicators, windows and files
 };
 Flow flow_of(const FunctionTable::Function& function);
 
@@ -33,7 +33,8 @@ class LastNeeded {
   const CollectiveEnd* of(const CollectiveEnd& member) const;
 
  private:
-  /// Both belong to the same group of an intercommunicator.
+  /// Returns whether both members belong to the same group of an intercommunicator. False for
+  /// intracommunicators.
   bool is_beside(const CollectiveEnd& a, const CollectiveEnd& b) const {
     return has_groups_ && a.is_second_group == b.is_second_group;
   }

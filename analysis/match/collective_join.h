@@ -9,8 +9,9 @@
 
 namespace megascope::analysis {
 
-/// Joins the calls of all members of each collective, by communicator (window, file) and sequence
-/// number. One thread. Memory: the collectives that some member with a trace has not yet entered.
+/// Joins the calls of all members of each collective. A collective is identified by its
+/// communicator, window or file, and its sequence number. One thread. Memory: the collectives that
+/// a member with a trace has not yet entered.
 class CollectiveJoin {
  public:
   CollectiveJoin(const MatchTables& tables, const RankStates& states, std::size_t task)
@@ -19,8 +20,8 @@ class CollectiveJoin {
   /// Adds the call of one member. When the last member with a trace has been added, compares the
   /// members, counts the collective in `result` and delivers it to `sink`.
   void add(const CollectiveEnd& end, Matching& result, MatchSink& sink);
-  /// Delivers the incomplete collectives whose missing members have no trace or are at its end.
-  /// has_finished: by world rank.
+  /// Delivers each incomplete collective whose missing members either have no trace, or have a
+  /// trace that was read to its end. has_finished: by world rank.
   void give_up(const std::vector<bool>& has_finished, Matching& result, MatchSink& sink);
   /// Appends the first mismatch of each communicator to `mismatches` and removes it from the
   /// object.

@@ -15,12 +15,13 @@
 /// of the source.
 namespace megascope::analysis {
 
-/// The previous synchronisation of a track with its partner: the latest of the previous message to
-/// (or from) the same partner and the previous collective on the same communicator or on all ranks.
-/// The time is taken on the track itself: the start of a message in met_at_start, the end of the
-/// operation otherwise.
+/// The previous synchronisation of a track with its partner. This is the latest of three
+/// operations: the previous message with the same partner in the same direction, the previous
+/// collective on the same communicator, and the previous collective on all ranks. time_ns is a time
+/// of the track itself. In MessageEnd::met_at_start it is the start of a previous message; in all
+/// other cases it is the end of the operation.
 struct Meeting {
-  std::uint64_t time_ns = 0;           ///< 0: there was none
+  std::uint64_t time_ns = 0;           ///< 0: there was no such operation
   std::uint32_t wait_point_count = 0;  ///< wait points of the track before time_ns
 };
 
@@ -36,17 +37,18 @@ inline constexpr std::uint32_t kNoWaitPoint = 0xFFFFFFFF;
 
 /// One end of a message.
 struct MessageEnd {
-  std::uint64_t name = 0;      ///< equal at both ends and different for other messages with high
-                               ///< probability; 0: unknown
+  std::uint64_t name = 0;  ///< equal at both ends of a message; different for different messages
+                           ///< with high probability; 0: unknown
   std::uint64_t start_ns = 0;  ///< entry of the call that started the send or posted the receive
   std::uint64_t
       enter_ns = 0;  ///< entry of the call that completed it; equal to start_ns for blocking calls
   std::uint64_t leave_ns = 0;
   std::uint64_t bytes = 0;
+  Meeting met_at_start;  ///< previous synchronisation, by its start. Used if the partner waits for
+                         ///< this end
   Meeting
-      met_at_start;    ///< previous synchronisation, by its start (the partner waits for this end)
-  Meeting met_at_end;  ///< previous synchronisation, by its end (this end waits for the partner)
-  Track track = 0;     ///< track that started it
+      met_at_end;  ///< previous synchronisation, by its end. Used if this end waits for the partner
+  Track track = 0;             ///< track that started it
   Track wait_point_track = 0;  ///< track that completed it; differs from `track` if another thread
                                ///< completed the request
   std::uint32_t start_wait_point = 0;       ///< wait points of `track` before start_ns
@@ -58,8 +60,8 @@ struct MessageEnd {
   std::int32_t tag = 0;
   std::uint32_t partner_index = 0xFFFFFFFF;  ///< used by RankReader only
   bool is_send = false;
-  bool is_alone = false;  ///< the call that completed it completed only sends (for a send) or only
-                          ///< receives (for a receive)
+  bool is_alone = false;  ///< of a send: the call that completed it completed no receive. Of a
+                          ///< receive: the call that completed it completed no send
 };
 
 /// The part of one process in a collective.
@@ -69,8 +71,8 @@ struct CollectiveEnd {
       enter_ns = 0;  ///< entry of the call that completed it; equal to start_ns for blocking calls
   std::uint64_t leave_ns = 0;
   std::uint64_t block_bytes = 0;  ///< CollectiveShape::bytes
-  Meeting met;      ///< previous collective on this communicator or on all ranks, by its end
-  Track track = 0;  ///< track that began it
+  Meeting met;  ///< the latest previous collective on this communicator or on all ranks, by its end
+  Track track = 0;                          ///< track that began it
   Track wait_point_track = 0;               ///< track that completed it
   std::uint32_t start_wait_point = 0;       ///< wait points of `track` before start_ns
   std::uint32_t wait_point = kNoWaitPoint;  ///< number on wait_point_track
@@ -117,13 +119,13 @@ class MatchSink {
   virtual void end_window() = 0;
 };
 
-/// Why one end of a message, or a collective, was not matched. If several reasons apply, the first
-/// one counts.
+/// Why one end of a message, or a collective, was not matched. If several reasons apply, the one
+/// listed first is used.
 enum class Unmatched : std::uint8_t {
   kNoTrace,    ///< the other rank has no trace
   kLost,       ///< records were lost, or recording was off, at one of the two ranks
   kEnded,      ///< the other rank's trace ends without MPI_Finalize: killed, or trace truncated
-  kNoPartner,  ///< both traces are complete: the application never made the other call
+  kNoPartner,  ///< both traces are complete, so the application never made the other call
   kCount
 };
 inline constexpr std::size_t kUnmatchedCount = static_cast<std::size_t>(Unmatched::kCount);
@@ -149,18 +151,20 @@ struct Matching {
   std::uint64_t mismatch_count = 0;      ///< collectives on which the members disagree (Mismatch)
   std::uint64_t unsure_collectives = 0;  ///< collective calls that were not matched, on
                                          ///< communicators without a sure global name
-  std::uint64_t greater_than_sent = 0;   ///< messages whose received size exceeds the sent size: a
-                                         ///< sign of wrong matches
-  std::uint64_t violation_count = 0;  ///< messages received before they were sent, and members that
-                                      ///< left a collective too early
+  std::uint64_t greater_than_sent = 0;   ///< messages whose received size exceeds the sent size.
+                                         ///< This indicates wrong matches
+  std::uint64_t violation_count = 0;  ///< number of messages received before they were sent, plus
+                                      ///< number of members that left a collective before a member
+                                      ///< on which they depend entered it
   std::uint64_t worst_violation_ns = 0;  ///< largest time of a violation
   std::vector<Mismatch> mismatches;      ///< the first of each communicator
   std::vector<TrackTotals> tracks;       ///< by track
-  RankStates states{0};             ///< MatchTables::states, updated: a truncated trace has losses
+  RankStates states{
+      0};  ///< copy of MatchTables::states in which truncated traces have has_losses set
   std::uint64_t max_in_flight = 0;  ///< largest number of unmatched ends at the end of a window
 
-  std::uint64_t unmatched() const;  ///< unmatched message ends and partial collectives
-  /// Counts a violation if late_ns, which must not precede early_ns, does.
+  std::uint64_t unmatched() const;  ///< number of unmatched message ends and partial collectives
+  /// Counts a violation if late_ns precedes early_ns, although it must not.
   void check_order(std::uint64_t early_ns, std::uint64_t late_ns) {
     if (late_ns >= early_ns) return;
     ++violation_count;

@@ -45,8 +45,8 @@ class RankStates {
   RankState none_;
 };
 
-/// The functions of a run, by name: one number for all processes. Views names of `source`, which
-/// must outlive it.
+/// The functions of a run. A function has the same number in all processes. The object refers to
+/// names in `source`, which must outlive it.
 class FunctionIndex {
  public:
   explicit FunctionIndex(const RecordSource& source);
@@ -73,7 +73,7 @@ class MatchTables {
   struct TrackOwner {
     std::int32_t world_rank = 0;
     LocationId location = 0;
-    std::uint32_t process_index = 0;  ///< in source.world_ranks()
+    std::uint32_t process_index = 0;  ///< index in source.world_ranks()
   };
   std::size_t track_count() const { return owners_.size(); }
   const TrackOwner& owner(Track track) const { return owners_[track]; }

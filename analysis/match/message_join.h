@@ -20,7 +20,7 @@ class MessageJoin {
   /// Adds an end. If the other end is present, counts the message in `result` and delivers it to
   /// `sink`. If the partner's messages cannot be named, counts the end as unmatched at once. O(1).
   void add(const MessageEnd& end, Matching& result, MatchSink& sink);
-  /// Counts as unmatched, and removes, the ends whose partner is at the end of its trace.
+  /// Removes the ends whose partner's trace was read to its end, and counts them as unmatched.
   /// has_finished: by world rank.
   void give_up(const std::vector<bool>& has_finished, Matching& result);
   std::size_t waiting_count() const { return by_name_.size(); }

@@ -10,10 +10,10 @@
 
 namespace megascope::analysis {
 
-/// Names the messages of one process as its calls are read in order of entry. (MessageOrder names
-/// those of a process that is read as a whole.) A name consists of a series and a number in it
-/// (core/record/message_series.h). An end is added to the outbox when it is complete and its number
-/// is final.
+/// Names the messages of one process while its calls are read in order of entry. (MessageOrder does
+/// the same if all calls of the process are read in advance.) A name consists of a series and a
+/// number in the series (core/record/message_series.h). An end is added to the outbox when it is
+/// complete and its number is final.
 ///
 /// A receive is numbered when it is posted. Exception: a wildcard receive, and a receive posted
 /// after an open wildcard receive that accepts the same messages, are numbered when that wildcard
@@ -34,11 +34,11 @@ class MessageNaming {
   /// Returns the end of a request that has completed; nullptr if the request is unknown. The caller
   /// fills it in and then calls give().
   MessageEnd* take(RequestId request);
-  /// Complete the end that take() returned: of a receive with the message received, or of an
-  /// operation whose message is not known.
+  /// Complete the end that take() returned. Use the first form for a receive whose message is
+  /// known, and the second for all other operations.
   void give(events::Receive message, Outbox& out);
   void give(Outbox& out);
-  /// The request was cancelled.
+  /// Reports that the operation of the request was cancelled.
   void cancel(RequestId request, Outbox& out);
   /// Call after the last call of the process. Sends that have not completed are added to the
   /// outbox; receives are not.

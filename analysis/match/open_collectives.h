@@ -9,8 +9,8 @@
 
 namespace megascope::analysis {
 
-/// Nonblocking collectives of one process that have started and not completed. Memory follows the
-/// largest number at once. One thread at a time.
+/// Nonblocking collectives of one process that have started and not completed. Memory is
+/// proportional to the largest number that is open at once. One thread at a time.
 class OpenCollectives {
  public:
   void add(RequestId request, const CollectiveEnd& end) {

@@ -8,8 +8,8 @@
 
 namespace megascope::analysis {
 
-/// The communicators of one process, by slot, and where it last met their members. One thread at a
-/// time.
+/// The communicators, windows and files of one process, by slot, and its last synchronisation with
+/// their members. One thread at a time.
 class ProcessComms {
  public:
   ProcessComms(const RecordSource& source, const MatchTables& tables, std::int32_t world_rank) {
@@ -27,23 +27,23 @@ class ProcessComms {
     }
   }
 
-  /// CommTable::kNone for a communicator without a global name.
+  /// Returns the entry of a slot; CommTable::kNone for a communicator without a global name.
   CommTable::Index index_of(Slot slot) const {
     return slot < comms_.size() ? comms_[slot].index : CommTable::kNone;
   }
   /// Returns whether its collectives can be matched.
   bool is_sure(Slot slot) const { return slot < comms_.size() && comms_[slot].is_sure; }
-  /// Notes that a blocking collective has ended. slot: a sure one.
+  /// Records that a blocking collective has ended. slot: is_sure(slot) is true.
   void meet(Slot slot, Meeting meeting) {
     comms_[slot].last_met = meeting;
     if (comms_[slot].has_all_ranks) met_all_ = meeting;
   }
-  /// Returns the last collective with all members of the communicator.
+  /// Returns the last collective on this communicator, or on all ranks, whichever ended later.
   Meeting last_met(Slot slot) const {
     const Meeting here = slot < comms_.size() ? comms_[slot].last_met : Meeting{};
     return here.time_ns > met_all_.time_ns ? here : met_all_;
   }
-  /// The same for all ranks of the run.
+  /// Returns the last collective on all ranks of the run.
   Meeting last_met_all() const { return met_all_; }
 
  private:

@@ -32,14 +32,16 @@ class RankReader {
   std::uint64_t next_ns() const { return call_->enter_ns; }
   std::int32_t world_rank() const { return world_rank_; }
   const std::vector<TrackTotals>& totals() const { return totals_; }
-  /// At the end: returns whether the trace lacks its last calls although it claims to be complete.
-  /// It then has no MPI_Finalize, but has MPI_Init or no calls.
+  /// Returns whether the trace lacks its last calls although it is marked as complete. This is so
+  /// if it has no MPI_Finalize, and has either MPI_Init or no calls. Call only if is_at_end().
   bool is_cut_short() const;
   /// Operations that cannot be matched.
   struct Unmatched {
-    std::uint64_t sends = 0;  ///< not named, because calls are missing in this trace
+    std::uint64_t
+        sends = 0;  ///< sends that were not named, because calls are missing in this trace
     std::uint64_t receives = 0;
-    std::uint64_t unsure_collectives = 0;  ///< on communicators without a sure global name
+    std::uint64_t
+        unsure_collectives = 0;  ///< collectives on communicators without a sure global name
   };
   const Unmatched& unmatched() const { return unmatched_; }
 

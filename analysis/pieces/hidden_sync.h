@@ -24,12 +24,12 @@ struct PieceRef {
 /// operation at different times and end it together. The time of the shortest member counts as
 /// work. The rest of each other member's time counts as waiting.
 struct HiddenSync {
-  /// An operation that synchronises: the pieces of one name, among ranks that differ only in their
-  /// coordinates in these dimensions.
+  /// An operation that synchronises. Its pieces have the name `name`. A group consists of the ranks
+  /// that differ only in their coordinates in `dimensions`.
   struct Operation {
-    std::uint32_t name = 0;               ///< in RegionRun::names
+    std::uint32_t name = 0;               ///< index in RegionRun::names
     std::vector<std::string> dimensions;  ///< for example {"tp"}; {"all"}: all ranks of the run
-    double share = 0.0;                   ///< fraction (0 to 1) of the time of all work
+    double share = 0.0;  ///< time of this operation divided by the time of all work, 0 to 1
   };
   /// One execution of an operation by the members of one group.
   struct Meeting {
@@ -40,8 +40,8 @@ struct HiddenSync {
   };
   std::vector<Operation> operations;
   std::vector<Meeting> meetings;
-  std::vector<PieceRef>
-      members;  ///< meeting by meeting; of a meeting, in ascending order of process
+  std::vector<PieceRef> members;  ///< the members of all meetings, one meeting after the other;
+                                  ///< within a meeting, ascending by process
   std::vector<std::vector<std::uint32_t>>
       meeting_of;  ///< by process and piece: index in `meetings`; kNoMeeting: the piece does not
                    ///< synchronise. Empty: no piece does.
@@ -63,22 +63,25 @@ using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
 /// The evidence that find_hidden_sync() requires, in addition to common ends.
 struct SyncRule {
-  /// true: the members' begins must differ by amounts that vary. Constant distances may be a
-  /// coincidence: stages of a pipeline that always end at the same time. false: variation of one
-  /// member's own duration also counts. GPU operations vary independently of each other. Gaps
-  /// between MPI calls may vary together (for example, data that grow on all ranks), so they need
-  /// true.
+  /// true: the distances between the members' begins must vary from one execution to the next.
+  /// Constant distances are no evidence, since stages of a pipeline may always end at the same time
+  /// by coincidence. Gaps between MPI calls need this value, because they may become longer on all
+  /// ranks together (for example, if data grow on all ranks). false: it is sufficient that the
+  /// durations vary. This value is right for GPU operations, which vary independently of each
+  /// other.
   bool needs_apart_begins = false;
-  /// With needs_apart_begins: index in RegionRun::names. Pieces of this name are judged by their
-  /// begins only. For pieces of other names, differences to members of other groups count, too.
+  /// Used with needs_apart_begins. Index in RegionRun::names: the name of gaps that are in no
+  /// region. Common ends of such pieces are compared with the distances of their begins only.
+  /// Common ends of other pieces are also compared with how much work of unrelated processes
+  /// varies.
   std::uint32_t unnamed = kNoMeeting;
 };
 
-/// Finds work that contains synchronisation, from begin and end times alone: kind of piece by kind
-/// of piece, and dimension by dimension. It needs at least 12 executions by whole groups. Kinds
-/// that take less than 0.05 % of all work are ignored. Clocks may be off by an amount that is
-/// constant within a step. Returns an empty result if nothing is found. Deterministic; pure
-/// function.
+/// Finds work that contains synchronisation, from begin and end times alone. Tests each kind of
+/// piece in each dimension separately. A test needs at least 12 executions in which all members of
+/// a group took part. Kinds that take less than 0.05 % of all work are ignored. Clocks may be off
+/// by an amount that is constant within a step. Returns an empty result if nothing is found.
+/// Deterministic; pure function.
 HiddenSync find_hidden_sync(const RegionRun& run, const Coordinates& coordinates,
                             const SyncRule& rule = {});
 

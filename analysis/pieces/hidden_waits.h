@@ -35,8 +35,8 @@ struct HiddenWaits {
   std::vector<std::vector<Wait>>
       processes;  ///< by process: in order of begin; empty: there are no waits
 
-  bool is_too_long = false;  ///< Waits were seen, but the run has too many pieces to find them all.
-                             ///< None are returned then.
+  bool is_too_long = false;  ///< true: waits were seen, but the run has too many pieces to find
+                             ///< them all. No waits are returned
 
   /// Returns whether any waits were found.
   bool is_there() const { return !groups.empty(); }

@@ -16,7 +16,8 @@ namespace megascope::pieces {
 struct Piece {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint64_t kind = 0;  ///< equal for pieces that do the same, in all processes
+  std::uint64_t
+      kind = 0;  ///< two pieces of any processes with the same kind do the same work or call
   std::int64_t
       step = -1;  ///< the application's step number; read_gaps() and ProgramPieces count from 0
   std::uint32_t name = 0;  ///< index in Names
@@ -47,7 +48,8 @@ class Names {
 /// Appends the pieces of one process to `pieces`. The operations are the regions that a program or
 /// another tool recorded with a step; regions without a step take that of the region around them.
 /// Work that encloses other operations is cut around them; communication is not cut. Time outside
-/// of all regions with a step is in no piece. Order: location by location, in order of begin.
+/// of all regions with a step is in no piece. The pieces of each location are contiguous and in
+/// order of begin.
 void region_pieces(const RecordSource& source, const analysis::MatchTables& tables,
                    std::size_t process_index, Names& names, std::vector<Piece>& pieces);
 

@@ -12,8 +12,8 @@
 
 namespace megascope::pieces {
 
-/// Where the steps of an MPI program are: given by time (`marks`), or else by the calls that end
-/// them (`markers`).
+/// The steps of an MPI program. `marks` gives their times. If it is null, `markers` gives the calls
+/// that end them.
 struct GapSteps {
   const detect::StepMarks* marks = nullptr;  ///< null: `markers` is used. Must outlive the object.
   std::vector<detect::StepMarker> markers;   ///< by index in world_ranks()
@@ -21,9 +21,11 @@ struct GapSteps {
 
 /// What read_gaps() reads.
 struct GapLimits {
-  std::size_t max_steps = SIZE_MAX;   ///< of each rank, from its first step on
-  std::size_t max_pieces = SIZE_MAX;  ///< of each rank; the rest of a longer rank is not read
-  /// Only pieces of these kinds; null: all. Must outlive the call.
+  std::size_t
+      max_steps = SIZE_MAX;  ///< largest number of steps of a rank, counted from its first step
+  std::size_t max_pieces = SIZE_MAX;  ///< largest number of pieces of a rank. Further calls of the
+                                      ///< rank are not read
+  /// The kinds of pieces to return; nullptr: all kinds. Must outlive the call.
   const std::unordered_set<std::uint64_t>* kinds = nullptr;
 };
 

@@ -12,9 +12,9 @@ namespace megascope::pieces {
 /// Collects the point-to-point transfers between the processes of a run of regions, that is, a run
 /// whose records are annotated or imported operations and not MPI calls. Pass the object to
 /// analysis::match_run() once, then call take(). The transfer time is the duration of the send or
-/// of the receive, the shorter one: the process with the shorter one came last and did not wait for
-/// the other. Each duration is measured with one clock, so times of different clocks are not
-/// compared.
+/// of the receive, whichever is shorter. The process with the shorter duration came last and did
+/// not wait for the other. Each duration is measured with one clock, so times of different clocks
+/// are not compared.
 class LinkSink final : public analysis::MatchSink {
  public:
   /// step_numbers: the steps to collect, ascending; a link's steps are by index in it. Transfers

@@ -26,21 +26,25 @@ using Executions = std::span<const Execution>;
 /// in order of step.
 std::vector<std::vector<Execution>> common_executions(std::span<const Executions> members);
 
-/// Distances between the members of a group, in ns: medians of absolute deviations from the mean of
-/// the members. A constant offset of a member is subtracted, as clocks may be off by it: the offset
-/// in a step, or, if steps have few executions, in the run.
+/// Distances between the members of a group, in ns. The deviation of a member is its time minus the
+/// mean time of all members in the same instance. The constant offset of a member is the median
+/// deviation of its ends, over a *block* of instances. Unless stated, it is subtracted, because it
+/// may be an error of the member's clock. A block is one step, or the whole run if steps have few
+/// executions.
 struct Apart {
-  double begin_ns = 0.0;
-  double varying_begin_ns = 0.0;  ///< begins, without the constant offset of each member's begins
-  double end_ns = 0.0;
-  double
-      constant_ns = 0.0;  ///< ends: absolute constant offset, 0.9 quantile over members and blocks
-  /// ends: absolute deviation including the constant offset, 0.9 quantile. If all members end
-  /// together, this is the clock error.
+  double begin_ns = 0.0;          ///< median of the absolute deviations of begins
+  double varying_begin_ns = 0.0;  ///< as begin_ns, but the median deviation of the member's begins
+                                  ///< is subtracted instead of that of its ends
+  double end_ns = 0.0;            ///< median of the absolute deviations of ends
+  double constant_ns = 0.0;  ///< 0.9 quantile of the absolute constant offsets, over members and
+                             ///< blocks
+  /// 0.9 quantile of the absolute deviations of ends, without subtraction of the constant offset.
+  /// If all members end together, this is the error of the clocks.
   double raw_end_ns = 0.0;
   std::size_t instances = 0;
-  std::vector<double> worst_end_ns;      ///< by instance: the largest deviation of a member's end
-  std::vector<double> raw_worst_end_ns;  ///< the same including the constant offset
+  std::vector<double> worst_end_ns;  ///< by instance: the largest deviation of a member's end
+  std::vector<double>
+      raw_worst_end_ns;  ///< as worst_end_ns, without subtraction of the constant offset
   std::vector<double> worst_varying_begin_ns;  ///< by instance: the largest deviation of a
                                                ///< member's begin, as varying_begin_ns
 };
@@ -48,15 +52,17 @@ struct Apart {
 /// two members or no instance.
 Apart distances(const std::vector<std::vector<Execution>>& members);
 
-/// Returns whether the members ended an instance together although their begins differed from the
-/// usual. Uses their clocks without correction.
+/// Returns whether the members ended an instance together although the distances between their
+/// begins differed from the median ones. "Together" means that the ends are at most 5 % as far
+/// apart as the begins. The constant offsets are not subtracted.
 bool is_at_once(const Apart& apart, std::size_t instance);
 
 /// Returns the scatter of independent work, in ns: the median absolute deviation of the difference
-/// of durations of two processes that do not depend on each other. pairs: two processes each.
+/// of durations of two processes that do not depend on each other. pairs: each entry contains the
+/// executions of two processes.
 double independent_ns(std::span<const std::vector<Executions>> pairs);
-/// The same if there are no such pairs: the median absolute deviation of executions from the median
-/// of their own process.
+/// Returns the scatter of work, in ns, if there are no independent pairs: the median absolute
+/// deviation of the duration of an execution from the median duration of its process.
 double own_variation_ns(std::span<const Executions> members);
 
 }  // namespace megascope::pieces

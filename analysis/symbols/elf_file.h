@@ -21,15 +21,16 @@ class ElfFile {
   /// Opens a file; call once. Returns false if it cannot be read or is not such an ELF file.
   bool open(const std::string& path);
 
-  /// Time of the last modification, ns since the epoch.
+  /// Returns the time of the last modification of the file, in ns since the epoch.
   std::int64_t written_ns() const { return written_ns_; }
-  /// The build id in hexadecimal; empty: none.
+  /// Returns the build id in hexadecimal; empty if there is none.
   std::string build_id() const;
-  /// Name of the separate debug information file (.gnu_debuglink); empty: none.
+  /// Returns the name of the separate debug information file (.gnu_debuglink); empty if there is
+  /// none.
   std::string debug_link() const;
   bool has_section(std::string_view name) const;
-  /// Symbol of the function that contains an address; empty: none. address: as linked, without load
-  /// offset. The view is valid as long as the object.
+  /// Returns the symbol of the function that contains an address; empty if there is none. address:
+  /// as in the file, without the load offset. The view is valid as long as the object.
   std::string_view function_at(std::uint64_t address);
 
  private:

@@ -17,8 +17,8 @@ struct Place {
 class LineTable {
  public:
   virtual ~LineTable() = default;
-  /// Finds the position of an instruction; of inlined code the innermost function. address: as
-  /// linked, without load offset. Returns false if nothing is known.
+  /// Finds the position of an instruction. For inlined code this is the innermost function.
+  /// address: as in the file, without the load offset. Returns false if nothing is known.
   virtual bool find(std::uint64_t address, Place& place) = 0;
 };
 

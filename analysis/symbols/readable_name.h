@@ -5,7 +5,7 @@
 
 namespace megascope::symbols {
 
-/// Returns the name of a function in the source for its symbol: "Grid::exchange" for
+/// Returns the name that a function has in the source. Examples: "Grid::exchange" for
 /// _ZN4Grid8exchangeEi, "heat::solve" for __heat_MOD_solve, "solve" for solve.constprop.0.
 /// Parameters and result type are removed. Other symbols lose only the suffix that the compiler
 /// added (from the first '.').

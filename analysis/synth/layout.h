@@ -9,9 +9,15 @@
 
 namespace megascope::synth {
 
-/// Roles of a grid's communicators; CommIds follow this order; communicators with one member are
-/// omitted.
-enum class CommRole : std::uint8_t { kWorld, kTensor, kPipeline, kData, kModel };
+/// Roles of a grid's communicators. CommIds are in the order of the roles. Communicators with one
+/// member are omitted.
+enum class CommRole : std::uint8_t {
+  kWorld,     ///< all ranks
+  kTensor,    ///< ranks that differ in the tensor coordinate only
+  kPipeline,  ///< ranks that differ in the pipeline coordinate only
+  kData,      ///< ranks that differ in the data coordinate only
+  kModel      ///< ranks with the same data coordinate: one replica
+};
 inline constexpr std::size_t kCommRoleCount = 5;
 
 struct Coordinates {
@@ -33,10 +39,10 @@ class Layout {
   std::int32_t host_of(std::int32_t rank) const { return rank / spec_.ranks_per_host; }
   static std::string host_name(std::int32_t host) { return "n" + std::to_string(host); }
 
-  /// World ranks of the rank's communicator, in rank order. The rank must have a communicator with
-  /// this role.
+  /// Returns the world ranks of the communicator of `rank` with this role, in rank order. The rank
+  /// must have such a communicator.
   std::vector<std::int32_t> members(CommRole role, std::int32_t rank) const;
-  /// kNoComm if the communicator would have one member.
+  /// Returns the id of the communicators with this role; kNoComm if they would have one member.
   CommId comm_id(CommRole role) const { return ids_[static_cast<std::size_t>(role)]; }
   std::vector<CommDefinition> definitions(std::int32_t rank) const;
 

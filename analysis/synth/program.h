@@ -8,10 +8,11 @@
 
 namespace megascope::synth {
 
+/// Kind of an operation: work, or the MPI function of this name.
 enum class OpKind : std::uint8_t { kWork, kSend, kRecv, kIsend, kIrecv, kWaitall, kAllreduce };
 
-/// One operation of a rank's step. `peer` is a rank in `comm`, `peer_world` the same rank in the
-/// world; -1: none.
+/// One operation of a rank's step. `peer` is the rank of the partner in `comm`, and `peer_world`
+/// its world rank. Both are -1 if there is no partner.
 struct Op {
   OpKind kind = OpKind::kWork;
   CommRole comm = CommRole::kWorld;

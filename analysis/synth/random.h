@@ -6,8 +6,8 @@
 
 namespace megascope::synth {
 
-/// Random numbers by key: equal keys give equal sequences, independent of other uses. SplitMix64
-/// (G. Steele et al., OOPSLA 2014).
+/// A generator of random numbers. The constructor's arguments are its key. Generators with equal
+/// keys give equal sequences. SplitMix64 (G. Steele et al., OOPSLA 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mixed(seed)) {}
@@ -15,10 +15,10 @@ class Random {
       : state_(mixed(mixed(mixed(mixed(seed) ^ a) ^ b) ^ c)) {}
 
   std::uint64_t next() { return mixed(state_ += 0x9E3779B97F4A7C15U); }
-  /// In (0, 1).
+  /// Returns a number greater than 0 and less than 1.
   double uniform() { return (static_cast<double>(next() >> 11) + 0.5) * 0x1p-53; }
   double between(double low, double high) { return low + (high - low) * uniform(); }
-  /// 0 … count − 1.
+  /// Returns a number from 0 to count − 1.
   std::int32_t below(std::int32_t count) { return static_cast<std::int32_t>(uniform() * count); }
   double exponential() { return -std::log(uniform()); }
   double normal() {

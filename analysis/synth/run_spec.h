@@ -9,7 +9,7 @@ namespace megascope::synth {
 
 enum class Pattern : std::uint8_t {
   k1F1B,         ///< tensor × pipeline × data parallel training, one forward one backward
-  kInterleaved,  ///< as k1F1B, with several chunks of the model per rank
+  kInterleaved,  ///< as k1F1B, but each rank has several chunks of the model
   kHalo,         ///< 2-D grid: halo exchanges and one reduction per step
 };
 
@@ -29,14 +29,16 @@ inline constexpr FaultKind kFaultKinds[] = {FaultKind::kSlowCompute,    FaultKin
 /// A fault from step `onset` to `last`, in the first `active` of every `period` steps.
 struct Fault {
   FaultKind kind = FaultKind::kSlowCompute;
-  std::int32_t where = 0;  ///< world rank; index of the host, stage or data parallel replica
+  std::int32_t where = 0;  ///< depends on `kind`: a world rank, or the index of a host, of a stage,
+                           ///< or of a data parallel replica
   std::int32_t to = 0;     ///< kSlowLink: the other end; both directions are slow
   std::int32_t onset = 0;
   std::int32_t last = 1 << 30;
   std::int32_t period = 1;
   std::int32_t active = 1;
-  double severity = 0.1;  ///< additional time as a share: 0.1 is 10 %. kHostStall: share of the
-                          ///< step's work; kInputImbalance: average over steps
+  double severity = 0.1;  ///< additional time as a fraction of the usual time: 0.1 is 10 %.
+                          ///< kHostStall: fraction of the step's work. kInputImbalance: average
+                          ///< over the steps
 
   bool is_active(std::int32_t step) const {
     return step >= onset && step <= last && (step - onset) % period < active;
@@ -45,12 +47,12 @@ struct Fault {
 
 /// Variation of times without faults. Independent for each piece of work.
 struct Noise {
-  double sigma = 0.02;       ///< sigma of the lognormal factor of each piece of work
-  double link_sigma = 0.02;  ///< sigma of the lognormal factor of each transfer
-  double pareto_share = 0.0;  ///< share of pieces that take (1 + 0.2 × (Pareto(2.5) − 1)) times as
-                              ///< long
-  double
-      pause_share = 0.0;  ///< share of a rank's steps with one pause, as from a garbage collector
+  double sigma = 0.02;        ///< sigma of the lognormal factor of each piece of work
+  double link_sigma = 0.02;   ///< sigma of the lognormal factor of each transfer
+  double pareto_share = 0.0;  ///< fraction of the pieces that take (1 + 0.2 × (Pareto(2.5) − 1))
+                              ///< times as long
+  double pause_share = 0.0;   ///< fraction of a rank's steps that contain one pause, like that of a
+                              ///< garbage collector
   double
       pause_of_step = 0.2;  ///< mean length of a pause, as a share of the step's work (exponential)
 };

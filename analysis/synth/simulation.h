@@ -37,10 +37,10 @@ struct RankCalls {
   std::vector<Fact> facts;
 };
 
-/// Simulates the programs of all ranks for all steps: a blocking call ends when the operation it
-/// depends on has completed. Returns the calls by world rank. The result is deterministic, because
-/// the programs use no wildcards. Memory: all calls and the messages in flight. The spec must be
-/// valid (check() in synth.h).
+/// Simulates the programs of all ranks for all steps. A blocking call ends when the operation on
+/// which it depends has completed. Returns the calls by world rank. The result is deterministic,
+/// because the programs use no wildcards. Memory: all calls and the messages in flight. The spec
+/// must be valid (check() in synth.h).
 std::vector<RankCalls> simulate(const RunSpec& spec, const Layout& layout);
 
 }  // namespace megascope::synth

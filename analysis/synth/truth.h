@@ -10,7 +10,8 @@
 
 namespace megascope::synth {
 
-/// The root cause that a detector should find for a fault of a spec. The detector never sees it.
+/// The root cause that a detector should find for a fault of a spec. Used to judge the result of
+/// the detector, which does not receive it.
 struct TrueRootCause {
   FaultKind kind = FaultKind::kSlowCompute;
   std::vector<std::int32_t> ranks;  ///< ascending; for a link its two ends
@@ -21,7 +22,7 @@ struct TrueRootCause {
   std::int32_t last_step = 0;
 };
 
-/// Returns the name of the cause that it is.
+/// Returns the name of the cause (analysis::Cause) that equals the kind of the fault.
 std::string name_of(FaultKind kind);
 
 /// Returns the root causes of a run, in the order of its faults. Faults that begin after the last

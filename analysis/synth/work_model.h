@@ -8,8 +8,8 @@
 
 namespace megascope::synth {
 
-/// Additional work of a replica with imbalanced input in a step, as a multiple of the fault's
-/// severity: 0 to 2.
+/// Returns the additional work of a replica with imbalanced input in a step, as a multiple of the
+/// fault's severity: 0 to 2.
 double input_share(const RunSpec& spec, const Fault& fault, std::int32_t step);
 
 /// Durations of work and transfers, from noise and faults. Each value depends only on the seed and
@@ -18,8 +18,8 @@ class WorkModel {
  public:
   WorkModel(const RunSpec& spec, const Layout& layout) : spec_(spec), layout_(layout) {}
 
-  /// Properties of one step of a rank: a factor for all work, and pauses, each before one work
-  /// operation.
+  /// Properties of one step of a rank: a factor for the duration of all work, and up to two pauses.
+  /// Each pause is before one work operation.
   struct Step {
     double factor = 1.0;
     std::int32_t garbage_at = -1;  ///< index of the work operation; −1: none
@@ -27,17 +27,19 @@ class WorkModel {
     std::int32_t stall_at = -1;
     double stall_ns = 0.0;
   };
-  /// work_ns: total work of one step without noise, in `work_count` operations.
+  /// Determines the properties of a step. work_ns: work of the step without noise, in all
+  /// `work_count` work operations together.
   Step begin_step(std::int32_t rank, std::int32_t step, double work_ns,
                   std::int32_t work_count) const;
 
-  /// Duration of work operation `index` of the step.
+  /// Returns the duration of work operation `index` of the step, in ns.
   double work_ns(const Step& state, std::int32_t rank, std::int32_t step, std::int32_t index,
                  std::int32_t pieces, double amount_ns) const;
-  /// Duration of message `number` of the step from one rank to another. Ranks are world ranks.
+  /// Returns the duration of message `number` of the step from rank `from` to rank `to`, in ns.
+  /// Ranks are world ranks.
   double transfer_ns(std::int32_t from, std::int32_t to, std::int32_t step, std::uint64_t number,
                      std::uint64_t bytes) const;
-  /// Duration of a reduction after its last member has entered.
+  /// Returns the time from the entry of the last member of a reduction to its end, in ns.
   double reduction_ns(std::uint64_t comm_name, std::uint64_t number, std::size_t members,
                       std::uint64_t bytes) const;
 

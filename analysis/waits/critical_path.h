@@ -12,7 +12,7 @@ namespace megascope::analysis {
 /// Böhme et al., ICPP 2010). No wait state lies on it. Shortening work outside of it does not
 /// shorten the run. Times in ns.
 struct CriticalPath {
-  std::uint64_t length_ns = 0;             ///< from the start of the path to the end of the run
+  std::uint64_t length_ns = 0;  ///< time from the start of the path to the end of the run
   std::vector<std::uint64_t> by_track_ns;  ///< part of length_ns on each track
   std::map<std::uint32_t, std::uint64_t>
       by_function_ns;  ///< part in wait points, by index in FunctionIndex

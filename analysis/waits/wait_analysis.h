@@ -25,12 +25,12 @@ struct WaitSum {
 /// Sums over the threads of one rank.
 struct RankWaits {
   std::int32_t world_rank = 0;
-  std::uint64_t wall_ns = 0;  ///< from the first call to the last return of each thread
+  std::uint64_t wall_ns = 0;  ///< time from the first call to the last return, summed over threads
   std::uint64_t mpi_ns = 0;   ///< part of wall_ns in MPI
   std::uint64_t suffered_ns = 0;
   double caused_ns = 0;       ///< defined in docs/analysis.md; the sum over ranks equals that of
                               ///< suffered_ns
-  std::uint64_t path_ns = 0;  ///< part of the critical path
+  std::uint64_t path_ns = 0;  ///< time of the critical path on this rank
   WaitSum by_kind[kWaitKindCount];
 };
 
@@ -57,7 +57,7 @@ struct WaitAnalysis {
 };
 
 /// Computes delay costs, critical path and sums. matching: result of the match_run() that filled
-/// `waits`. jobs: number of threads; more than 2 bring nothing.
+/// `waits`. jobs: number of threads; at most 2 are used.
 WaitAnalysis analyze_waits(const WaitStates& waits, const Matching& matching,
                            const MatchTables& tables, unsigned jobs);
 

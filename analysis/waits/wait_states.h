@@ -13,18 +13,19 @@
 /// Wait states of matched messages and collectives. docs/analysis.md has the definitions.
 namespace megascope::analysis {
 
-/// Kind of a wait state: which call waits, until when (Scalasca's patterns).
+/// Kind of a wait state, after Scalasca's patterns. The kind states which call waits, and for what.
 enum class WaitKind : std::uint8_t {
   kNone,
-  kLateSender,     ///< a receive waits until its send is started
-  kLateReceiver,   ///< a send waits until its receive is posted
-  kBarrier,        ///< a member waits until the last member enters the barrier
-  kNxN,            ///< as kBarrier, for collectives in which each member depends on all others
+  kLateSender,    ///< a receive waits until its send is started
+  kLateReceiver,  ///< a send waits until its receive is posted
+  kBarrier,       ///< a member waits until the last member enters the barrier
+  kNxN,  ///< a member of another collective in which each member depends on all others waits until
+         ///< the last member enters
   kEarlyReduce,    ///< the root of a gather or reduction waits until the last other member enters
   kLateBroadcast,  ///< a member of a broadcast or scatter waits until the root enters
   kPrefix,         ///< a member of a scan waits until the last member of lower rank enters
-  kOther,  ///< creation and freeing of communicators, windows and files; fences; collectives on
-           ///< files
+  kOther,  ///< waits in creation and freeing of communicators, windows and files, in fences, and in
+           ///< collectives on files
   kCount
 };
 inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind::kCount);
@@ -56,8 +57,8 @@ struct WaitingPoint {
   }
 
   std::uint64_t leave_ns() const { return enter_ns + duration_ns; }
-  /// Time of the delaying track since the last synchronisation of the two minus that of this track,
-  /// in ns.
+  /// Returns a difference in ns: the time of the delaying track since the two tracks last
+  /// synchronised, minus the time of this track since then.
   std::int64_t later_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }

@@ -9,12 +9,12 @@
 
 namespace megascope::whatif {
 
-/// Converts pieces to the operations of `graph`, and their dependencies to groups. pieces: the
-/// pieces of all processes, in the order in which `numbers` counts them. waits: its matches are
-/// taken out. graph: on entry world_ranks, names and has_separate_steps are set, and there are no
-/// operations; filled in place. It stays without operations if `pieces` is empty. Of several
-/// collectives that one call completes, only one is a dependency. In a graph with separate steps,
-/// dependencies of single pieces (WaitSink::Need) between steps are ignored.
+/// Fills `graph`: converts pieces to operations, and the dependencies of pieces to groups. pieces:
+/// the pieces of all processes, in the order in which `numbers` counts them. waits: the
+/// dependencies; the function takes them out of it. graph: on entry, world_ranks, names and
+/// has_separate_steps are set, and there are no operations. It stays without operations if `pieces`
+/// is empty. Of several collectives that one call completes, only one is a dependency. In a graph
+/// with separate steps, dependencies of single pieces (WaitSink::Need) between steps are ignored.
 void assemble(const std::vector<pieces::Piece>& pieces, WaitSink& waits,
               const PieceNumbers& numbers, const analysis::MatchTables& tables,
               OperationGraph& graph);

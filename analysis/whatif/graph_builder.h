@@ -12,18 +12,18 @@ namespace megascope::whatif {
 /// What build_graph() reads, and how much of the run it keeps. An operation is an MPI call, the
 /// work between two calls, or a piece of a region.
 struct GraphOptions {
-  /// Limit for MPI programs. Of a run with more operations, as many steps as fit are kept, in eight
-  /// segments distributed over the run.
+  /// Limit for MPI programs. If a run has more operations, eight segments distributed over the run
+  /// are kept, with as many steps as fit.
   std::size_t max_operations = std::size_t{1} << 19;
-  /// Limit for runs of regions (annotated or imported operations, without MPI calls). Of a run with
-  /// more operations, the first steps that fit are kept.
+  /// Limit for runs of regions (annotated or imported operations, without MPI calls). If a run has
+  /// more operations, its first steps are kept, as many as fit.
   std::size_t max_annotated_operations = std::size_t{1} << 24;
   unsigned jobs = 1;  ///< threads that read and match, including the caller's
-  /// Runs of regions: the pieces, if the caller has read them already. null: build_graph() reads
-  /// them.
+  /// Runs of regions: the pieces that the caller has read. null: build_graph() reads the pieces
+  /// itself.
   const pieces::RegionRun* regions = nullptr;
-  /// Runs of regions: the work that contains synchronisation, with indices in `regions`. null:
-  /// none.
+  /// Runs of regions: the work that contains synchronisation. Its indices refer to `regions`. null:
+  /// no work does.
   const pieces::HiddenSync* hidden = nullptr;
   /// MPI programs: the annotated steps. null or empty: steps are inferred from the calls.
   const detect::AnnotatedSteps* annotated = nullptr;

@@ -10,11 +10,11 @@
 namespace megascope::whatif {
 
 using OperationIndex = std::uint32_t;
-/// "None" for indices of operations and of groups.
+/// Value of an index of an operation or a group that means "none".
 inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
-/// Duration of a transfer of which only the latest possible end is known: it had ended before the
-/// call that completes it. Replays use 0.
+/// Duration of a transfer that is unknown because the transfer ended before the call that completes
+/// it was entered. Replays use 0.
 inline constexpr float kUnknownDuration = -1.0F;
 
 /// A piece of a rank's time: work, or a communication call. It starts when `before` has ended. It
@@ -25,16 +25,17 @@ inline constexpr float kUnknownDuration = -1.0F;
 ///   the members on which the end depends: the sender; the root of a broadcast; all members of an
 ///   allreduce.
 struct Operation {
-  OperationIndex before = kNone;  ///< previous operation; kNone: starts at time 0
-  std::uint32_t type = 0;         ///< index in OperationGraph::types
-  std::uint32_t group = kNone;    ///< group whose starts it waits for; kNone: it waits for none
+  OperationIndex
+      before = kNone;  ///< previous operation of the rank; kNone: the operation starts at time 0
+  std::uint32_t type = 0;       ///< index in OperationGraph::types
+  std::uint32_t group = kNone;  ///< group whose starters it waits for; kNone: it waits for no group
   float duration_ns = 0.0F;
   float own_ns = 0.0F;
 };
 
 /// A type of operation. Durations of operations of one type are compared with each other.
 struct OperationType {
-  std::uint32_t name = 0;  ///< in OperationGraph::names
+  std::uint32_t name = 0;  ///< index in OperationGraph::names
   bool is_work = true;
 };
 
@@ -43,16 +44,17 @@ struct OperationGraph {
   std::vector<Operation> operations;
   std::vector<std::uint32_t> step_of;  ///< by operation: index in step_numbers
   std::vector<std::uint32_t> rank_of;  ///< by operation: index in world_ranks
-  /// By group: index of its first starter in `starters`. One entry more than groups, or empty: no
-  /// groups.
+  /// By group: index of its first starter in `starters`. One more entry at the end. Empty if there
+  /// are no groups.
   std::vector<std::uint32_t> group_begin;
-  std::vector<OperationIndex>
-      starters;  ///< group by group: the operations whose starts the group needs
-  /// By group: true if its members are work that contains synchronisation, which the ranks of all
-  /// starters do together. May be shorter than group_count(): false for the other groups.
+  std::vector<OperationIndex> starters;  ///< the starters of all groups, one group after the other
+  /// By group: true if its members are work that contains synchronisation, and that the ranks of
+  /// all starters do together. May be shorter than group_count(). Groups without an entry have the
+  /// value false.
   std::vector<bool> is_shared;
   std::vector<OperationType> types;
-  std::vector<std::string> names;  ///< names of types for users: "forward-compute", "MPI_Allreduce"
+  std::vector<std::string>
+      names;  ///< names of types for users, for example "forward-compute" or "MPI_Allreduce"
   std::vector<std::int64_t> step_numbers;  ///< by step: the application's number
   std::vector<std::int32_t> world_ranks;
   /// true: steps are replayed independently, each from 0. false: a step follows the previous one.

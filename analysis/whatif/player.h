@@ -25,14 +25,15 @@ struct Subject {
 using SubjectBits = std::uint32_t;
 inline constexpr std::size_t kMaxSubjects = 32;
 
-/// One replay of a graph: which durations the operations of its subjects have, and which the
-/// others.
+/// One replay of a graph. `theirs` selects the durations of the operations of `subjects`, `others`
+/// those of all other operations.
 struct Variant {
   /// The duration that the replay gives to an operation.
   enum class Time : std::uint8_t {
-    kItWas,            ///< the recorded one
-    kUsual,            ///< the typical one of operations of its type (usual_time.h)
-    kWithoutSlowness,  ///< the recorded one without the excess of slow operations (usual_time.h)
+    kItWas,            ///< the recorded duration
+    kUsual,            ///< the typical duration of operations of its type (usual_time.h)
+    kWithoutSlowness,  ///< the recorded duration without the excess of slow operations
+                       ///< (usual_time.h)
   };
   SubjectBits subjects = 0;
   Time theirs = Time::kItWas;
@@ -43,16 +44,19 @@ struct Variant {
 /// expect(), const functions may be called by any thread.
 class Player {
  public:
-  /// prepared: can_be_replayed() is true. blamed: by index in world_ranks, the ranks that are slow
-  /// themselves. Work of a group that contains synchronisation counts for its blamed members; if it
-  /// has none, for all members together. Both outlive the object.
+  /// prepared: can_be_replayed() is true. blamed: by index in world_ranks, true for the ranks that
+  /// are slow themselves. Work of a group that contains synchronisation is part of a subject if the
+  /// subject contains all blamed members of the group. If the group has no blamed member, the
+  /// subject must contain all members. `prepared` and `blamed` outlive the object.
   Player(const PreparedGraph& prepared, const std::vector<bool>& blamed);
 
-  /// Shortens the work of `subject`, because it takes `factor` (> 1) times as long as it should.
-  /// Call before any replay. steps: by index, true: concerned; empty: all steps. In each rank and
-  /// step, the durations without slowness are scaled so that their sum is at most the recorded sum
-  /// / factor. Sums that are already shorter stay. This adds slowness that the comparison by type
-  /// does not show, because all operations of the type are slow or only the subject has the type.
+  /// Shortens the durations without slowness of `subject`, whose work takes `factor` (> 1) times as
+  /// long as it should. Call before any replay. steps: by index of the step, true if the factor
+  /// applies to the step; empty: it applies to all steps. In each rank and step, the durations
+  /// without slowness are scaled so that their sum is at most the recorded sum / factor. Sums that
+  /// are already shorter stay. This accounts for slowness that the comparison of operations of one
+  /// type does not show, because all operations of the type are slow or only the subject has the
+  /// type.
   void expect(const Subject& subject, double factor, const std::vector<bool>& steps);
 
   /// Returns, by operation, the set of subjects that it belongs to. subjects: at most kMaxSubjects.
@@ -62,9 +66,10 @@ class Player {
   std::vector<std::vector<double>> step_times_ns(std::span<const Variant> variants,
                                                  const std::vector<SubjectBits>& meant) const;
 
-  /// Adds up the time beyond the duration without slowness, by class of operations, and returns the
-  /// classes with the largest sums, descending. number_of(operation index): its class, below
-  /// `count`. most: largest number of results.
+  /// Computes the sum of (recorded duration - duration without slowness) for each class of
+  /// operations. Returns the classes with the largest sums, in descending order.
+  /// number_of(operation index): returns the class of the operation, below `count`. most: largest
+  /// number of results.
   template <class NumberOf>
   std::vector<std::size_t> furthest(std::size_t count, std::size_t most,
                                     const NumberOf& number_of) const {
@@ -78,7 +83,7 @@ class Player {
 
  private:
   static std::vector<std::size_t> largest(const std::vector<double>& values, std::size_t most);
-  /// 0 for an unknown duration: the transfer had ended in time.
+  /// Returns 0 for an unknown duration (kUnknownDuration).
   double as_was_ns(OperationIndex index) const {
     const float duration_ns = graph_.operations[index].duration_ns;
     return duration_ns == kUnknownDuration ? 0.0 : static_cast<double>(duration_ns);

@@ -17,13 +17,13 @@ class PreparedGraph {
   /// limitations reports their number.
   explicit PreparedGraph(OperationGraph& graph);
 
-  /// Returns whether the graph can be replayed. False if it has no operations, or if more than a
-  /// quarter of the total duration is in operations whose type occurs fewer than four times in the
-  /// graph: too few for a typical duration. limitations() then gives the reason.
+  /// Returns whether the graph can be replayed. Returns false in two cases: it has no operations;
+  /// or more than a quarter of the total duration is in types with fewer than four operations,
+  /// which are too few for a typical duration. limitations() then gives the reason.
   bool can_be_replayed() const { return replay_.has_value(); }
   const OperationGraph& graph() const { return graph_; }
   const std::vector<std::string>& limitations() const { return limitations_; }
-  /// These three functions may be called only if can_be_replayed().
+  /// The following three functions may be called only if can_be_replayed() is true.
   const Replay& replay() const { return *replay_; }
   const std::vector<float>& usual_ns() const { return usual_ns_; }      ///< by type
   const std::vector<float>& without_ns() const { return without_ns_; }  ///< by operation

@@ -22,7 +22,7 @@ struct StepPlan {
   std::vector<std::string> limitations;  ///< sentences
 };
 /// Selects the steps to replay. steps: by index in world_ranks(), one entry a rank. Uses
-/// options.max_operations and options.annotated. Keeps all steps, or, if they do not fit, up to
+/// options.max_operations and options.annotated. Keeps all steps if they fit. Otherwise keeps up to
 /// eight segments distributed over the run. Keeps none if a rank has no steps, if a rank has more
 /// than twice as many inferred steps as another, or if one step has more than 4 * max_operations
 /// operations.

@@ -29,26 +29,27 @@ class Readings {
   Readings(const Player& player, bool has_costs_only)
       : player_(player), has_costs_only_(has_costs_only) {}
 
-  /// Call once, before read(). subjects: those of WhatIfOptions::asked. Replays the whole run, sets
-  /// `gain` and, unless has_costs_only, `alone` and `alone_at_mean` of each subject, and replays
-  /// the run without the slowness of all subjects together.
+  /// Call once, before read(). subjects: the subjects made from WhatIfOptions::asked. Replays the
+  /// whole run, and replays it without the slowness of all subjects together. Sets `gain` of each
+  /// subject. If has_costs_only is false, also sets `alone` and `alone_at_mean`.
   void read_asked(std::span<Subject> subjects);
-  /// Sets `gain` of each subject and, unless has_costs_only, `alone` and `alone_at_mean`. Call
-  /// after read_asked().
+  /// Sets `gain` of each subject. If has_costs_only is false, also sets `alone` and
+  /// `alone_at_mean`. Call after read_asked().
   void read(std::span<Subject> subjects);
 
-  /// By step, in ns: as recorded, and with typical durations.
+  /// Return the time of each step in ns: steps_ns() with recorded durations, ideal_steps_ns() with
+  /// typical durations.
   const std::vector<double>& steps_ns() const { return steps_ns_; }
   const std::vector<double>& ideal_steps_ns() const { return ideal_steps_ns_; }
-  /// Mean step times in ns: as recorded; with typical durations, at most step_ns(); without any
-  /// slowness.
+  /// Return the mean step time in ns: step_ns() with recorded durations; ideal_step_ns() with
+  /// typical durations, at most step_ns(); best_step_ns() without any slowness.
   double step_ns() const { return step_ns_; }
   double ideal_step_ns() const { return ideal_step_ns_; }
   double best_step_ns() const { return best_step_ns_; }
-  /// Mean step time in ns without the slowness of all subjects of read_asked().
+  /// Returns the mean step time in ns if no subject of read_asked() were slow.
   double without_asked_ns() const { return without_asked_ns_; }
-  /// By subject: the same with the slowness of this subject alone. Empty if there are fewer than
-  /// two or more than eight subjects.
+  /// Returns, by subject of read_asked(), the mean step time in ns if only this one of the subjects
+  /// were slow. Empty if there are fewer than two or more than eight subjects.
   const std::vector<double>& without_others_ns() const { return without_others_ns_; }
 
  private:

@@ -12,8 +12,8 @@ namespace megascope::whatif {
 /// Replays a graph, up to 16 times in one pass, each time with other durations (a *lane* is one of
 /// these replays). The constructor determines an order in which every operation comes after its
 /// dependencies. The end of an operation, and the ready time of a group, occupy a slot until their
-/// last use; slots are reused, so the state stays small. Threads: step_times_ns() may be called
-/// concurrently if `duration_ns` may.
+/// last use; slots are reused, so the state stays small. Several threads may call step_times_ns()
+/// at once if they may call `duration_ns` at once.
 class Replay {
  public:
   static constexpr std::size_t kLanes = 16;  ///< largest number of lanes
@@ -40,7 +40,12 @@ class Replay {
   std::size_t cut_count() const { return cut_count_; }
 
  private:
-  enum class Kind : std::uint32_t { kFirstStart, kStart, kEnd, kGroupEnd };
+  enum class Kind : std::uint32_t {
+    kFirstStart,  ///< start of the first starter of a group: sets the ready time of the group
+    kStart,       ///< start of another starter: increases the ready time of the group
+    kEnd,         ///< end of an operation without a group
+    kGroupEnd     ///< end of an operation that waits for a group
+  };
   static constexpr std::uint32_t
       kNothing = 0;  ///< slot of operations without a predecessor: time 0
   static constexpr std::uint32_t kNobodysEnd = 1;  ///< slot of ends that no operation needs

@@ -65,9 +65,9 @@ class PieceIndex {
 class WaitSink final : public analysis::MatchSink {
  public:
   /// index: outlives the object. It holds the pieces of all calls of a match before the match is
-  /// delivered. is_synchronous: every send ends with its receive, and all members of every
-  /// collective wait for each other, as in transfers between GPUs. false: calls of an MPI program,
-  /// which wait only where their times show it.
+  /// delivered. is_synchronous: true for transfers between GPUs: every send ends together with its
+  /// receive, and all members of every collective wait for each other. false for calls of an MPI
+  /// program: a call waits only if its times show it.
   WaitSink(const PieceIndex& index, bool is_synchronous)
       : index_(index), is_synchronous_(is_synchronous) {}
 

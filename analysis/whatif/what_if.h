@@ -11,21 +11,25 @@
 #include <utility>
 #include <vector>
 
-/// How much faster a run would have been with typical durations. docs/what_if.md has the
+/// Computes how much faster a run would have been with typical durations. docs/what_if.md has the
 /// definitions. Below, T is the mean step time of the replay with recorded durations.
 namespace megascope::whatif {
 
 /// A part of the run, and the effect of its slowness on the step time.
 struct Scenario {
-  /// kGroup: the ranks of a parallel group. kOperation: all operations of one name. kAsked: an
-  /// entry of WhatIfOptions::asked; its name is empty.
-  enum class Kind : std::uint8_t { kRank, kGroup, kOperation, kAsked };
+  enum class Kind : std::uint8_t {
+    kRank,       ///< one rank
+    kGroup,      ///< the ranks of a parallel group
+    kOperation,  ///< all operations of one name
+    kAsked       ///< an entry of WhatIfOptions::asked; `name` is empty
+  };
   Kind kind = Kind::kRank;
-  std::string name;            ///< "rank 7", "dp 0", "forward-compute"
-  double gain = 1.0;           ///< T / T without the slowness of this part: the speed-up of the run
-  double alone = 1.0;          ///< T with only the slowness of this part / T without any slowness
-  double alone_at_mean = 1.0;  ///< T with recorded durations for this part and typical ones
-                               ///< elsewhere / T with typical durations everywhere
+  std::string name;  ///< "rank 7", "dp 0", "forward-compute"
+  double
+      gain = 1.0;  ///< T / (T without the slowness of this part), which is the speed-up of the run
+  double alone = 1.0;  ///< (T with only the slowness of this part) / (T without any slowness)
+  double alone_at_mean = 1.0;  ///< (T with recorded durations for this part and typical durations
+                               ///< for the rest) / (T with typical durations for all)
   double cost = 0.0;  ///< kAsked: this part's share of Loss::explained, as a fraction of the run's
                       ///< time
 };
@@ -34,24 +38,24 @@ struct Scenario {
 struct Asked {
   std::vector<std::int32_t> ranks;  ///< ascending
   std::vector<std::pair<std::int32_t, std::int32_t>> links =
-      {};  ///< pairs of ranks, for transfers in either direction; if there are any, `ranks` is
+      {};  ///< pairs of ranks, for transfers in either direction. If there are pairs, `ranks` is
            ///< ignored
-  double factor = 1.0;  ///< Their work takes so many times as long as it should. 1: the slowness
-                        ///< follows from the comparison by type alone.
+  double factor = 1.0;  ///< the work takes `factor` times as long as it should. 1: only the
+                        ///< comparison of operations of one type determines the slowness
   std::vector<std::int64_t> steps =
-      {};  ///< the steps to which `factor` applies: application's numbers, ascending
+      {};  ///< the steps to which `factor` applies, as numbers of the application, ascending
 };
 
 /// Time lost by slowness, as fractions (0 to 1) of the run's time.
 struct Loss {
-  double total = 0.0;      ///< 1 - T without any slowness / T
-  double explained = 0.0;  ///< 1 - T without the slowness of all entries of `asked` / T
+  double total = 0.0;      ///< 1 - (T without any slowness) / T
+  double explained = 0.0;  ///< 1 - (T without the slowness of all entries of `asked`) / T
 };
 
 /// Result of what_if(). Times in ns.
 struct WhatIf {
-  double slowdown = 1.0;  ///< T / T with typical durations everywhere, at least 1; 1 if nothing was
-                          ///< replayed
+  double slowdown = 1.0;  ///< T / (T with typical durations for all operations), at least 1. 1 if
+                          ///< nothing was replayed
   double step_ns = 0.0;   ///< T: mean step time of the replay, without gaps between dependent
                           ///< operations
   double ideal_step_ns = 0.0;  ///< T with typical durations everywhere; at most step_ns
@@ -69,12 +73,12 @@ struct WhatIf {
 
 struct WhatIfOptions {
   GraphOptions graph;
-  /// Scenarios of each kind (ranks, groups of a dimension, operations): those with the most time
-  /// beyond the duration without slowness. 0: only `asked`.
+  /// Largest number of scenarios of each kind (ranks, groups of one dimension, operations). Those
+  /// that lose the most time by slowness are replayed. 0: only `asked` is replayed.
   std::size_t max_scenarios = 24;
   std::vector<Asked> asked = {};  ///< parts to replay in addition
-  /// Only Loss, and `gain` and `cost` of scenarios. Omits the replays with typical durations and
-  /// those for Scenario::alone: slowdown and step_slowdowns are then 1.
+  /// true: computes only Loss, and `gain` and `cost` of scenarios. Omits the replays with typical
+  /// durations and those for Scenario::alone. slowdown and step_slowdowns are then 1.
   bool has_costs_only = false;
 };
 
@@ -84,14 +88,15 @@ struct WhatIfOptions {
 /// replayed, is_there() is false and `limitations` states the reason.
 WhatIf what_if(const RecordSource& source, const analysis::MatchTables& tables,
                const WhatIfOptions& options = {});
-/// The same for a graph that was built from `source`. Does not read calls.
+/// Replays a graph that was built from `source`, and returns the effect of slow parts. Does not
+/// read calls.
 WhatIf what_if(const PreparedGraph& prepared, const RecordSource& source,
                const WhatIfOptions& options = {});
-/// The same for a graph with given groups. groups: by index in world_ranks, the names of the groups
-/// that the rank belongs to, as "dimension index" ("dp 0").
+/// Replays a graph, and returns the effect of slow parts. groups: by index in world_ranks, the
+/// names of the groups that the rank belongs to, as "dimension index" ("dp 0").
 WhatIf what_if(const PreparedGraph& prepared, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options = {});
-/// The same; prepares the graph first, which removes its cyclic dependencies.
+/// Prepares the graph, which removes its cyclic dependencies, and then calls the function above.
 WhatIf what_if(OperationGraph& graph, const std::vector<std::vector<std::string>>& groups,
                const WhatIfOptions& options = {});
 

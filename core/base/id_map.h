@@ -8,8 +8,8 @@
 namespace megascope {
 
 /// Hash map from unsigned numbers other than 0 (ids, hashes) to small values. Constant time;
-/// allocates only while it grows. Memory follows the largest number of entries held at once and is
-/// kept.
+/// allocates only while it grows. The table grows with the largest number of entries held at the
+/// same time and never shrinks.
 template <class Key, class Value>
 class IdMap {
  public:
@@ -56,17 +56,21 @@ class IdMap {
   static constexpr std::size_t kFirstSlots = 64;
 
   std::size_t mask() const { return slots_.size() - 1; }
-  /// Spreads consecutive ids: in one long run every removal would visit the rest of it.
+  /// Returns the index at which the search for a key starts. Multiplicative hashing spreads
+  /// consecutive ids over the table. Without it they would fill adjacent slots, and erase() would
+  /// visit all of these.
   std::size_t home(Key key) const {
     return (key * std::uint64_t{0x9E3779B97F4A7C15U} >> 32) & mask();
   }
-  /// Returns the slot of the key, or the one it would take. Open addressing, at most half full.
+  /// Returns the index of the slot that holds the key, or of the free slot where the key would be
+  /// inserted. The table uses open addressing and is at most half full.
   std::size_t find(Key key) const {
     std::size_t index = home(key);
     while (slots_[index].key != kNone && slots_[index].key != key) index = (index + 1) & mask();
     return index;
   }
-  /// Removes an entry and moves later entries of its run, so that they are still found.
+  /// Removes the entry in the slot `gap`. Moves entries of the slots that follow, up to the next
+  /// free slot, into the gap if find() would not reach them otherwise.
   void erase(std::size_t gap) {
     for (std::size_t index = (gap + 1) & mask(); slots_[index].key != kNone;
          index = (index + 1) & mask()) {

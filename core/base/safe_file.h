@@ -96,8 +96,11 @@ class FreshFile {
   /// Returns the present path of the file, for messages.
   std::string path() const;
 
-  /// Treatment of an existing file of the final name.
-  enum class Existing { kKeep, kReplace };
+  /// What publish() does if a file of the final name exists.
+  enum class Existing {
+    kKeep,    ///< returns an error and leaves both files unchanged
+    kReplace  ///< replaces the existing file
+  };
   /// Closes the file and renames it to its final name. kKeep: returns an error if the name exists;
   /// file systems without RENAME_NOREPLACE use a hard link. kReplace: replaces a regular file or a
   /// symbolic link; returns an error for devices and other special files.
@@ -124,17 +127,18 @@ bool is_same_file(const Base& base, const std::string& name, const Base& other_b
                   const std::string& other_name);
 
 /// Removes files "<name>.<16 hexadecimal digits>.part" of this user that no process has locked, and
-/// those that are a second name of the final file. name: of the final file. Returns the number of
-/// files removed.
+/// such files that are hard links to the final file. name: name of the final file. Returns the
+/// number of files removed.
 int remove_stale_parts(const Base& base, const std::string& name);
 int remove_stale_parts(const std::string& path);
 
 /// Creates an empty directory with a temporary name, "<path>.<16 hexadecimal digits>.part",
 /// accessible to this user only, for libraries that create their files themselves. fresh_path:
-/// receives its path.
+/// receives the path of the new directory.
 Status make_fresh_directory(const std::string& path, std::string& fresh_path);
-/// Renames `from` to `to`. Returns an error if `to` exists. Files: also on file systems without
-/// RENAME_NOREPLACE.
+/// Renames `from` to `to`. Returns an error if `to` exists. Without RENAME_NOREPLACE, files are
+/// renamed by means of a hard link. Directories, and files on file systems without hard links, are
+/// then renamed after a check that `to` does not exist.
 Status rename_new(const std::string& from, const std::string& to);
 
 }  // namespace megascope::files

@@ -23,7 +23,7 @@ class [[nodiscard]] Status {
   bool is_ok() const noexcept { return message_.empty(); }
   const std::string& message() const noexcept { return message_; }
 
-  /// Takes over `other` unless this is an error already: keeps the first error of several.
+  /// Replaces a success by `other`. An error stays, so that the first of several errors is kept.
   void update(Status other) {
     if (is_ok()) message_ = std::move(other.message_);
   }

@@ -27,8 +27,8 @@ class ThreadCpuReader {
   /// Cost: three system calls and an fstat, 1 to 3 us; the first call opens the file. Does not
   /// block, allocate or change errno, and is no cancellation point. Not signal-safe.
   ThreadCpu read() noexcept;
-  /// Closes the descriptor, unless the application closed it and its number refers to another file
-  /// now.
+  /// Closes the descriptor. Does not close it if the application has closed it and its number now
+  /// refers to another file.
   void close() noexcept;
 
  private:

@@ -35,7 +35,7 @@ class EventBuffer {
   /// Ensures space for `words` words at cursor(). words <= kMaxReserveWords. Returns false if
   /// nothing can be recorded; the loss is counted.
   bool ensure(std::size_t words) noexcept { return has_space(words) || make_space(words); }
-  /// Returns whether `words` words fit at cursor() without any action.
+  /// Returns whether the chunk has space for `words` words at cursor(). Has no side effects.
   bool has_space(std::size_t words) const noexcept { return cursor_ + words <= limit_; }
   Word* cursor() const noexcept { return cursor_; }
   /// Publishes the words up to `end`: they are part of the trace, also if the process is killed
@@ -106,10 +106,12 @@ class EventBuffer {
   bool is_lossy_ = false;
 
   Recorder& recorder_;
-  trace::ChunkHeader parked_{};  ///< stands in for a chunk and has no space
+  trace::ChunkHeader parked_{};  ///< `chunk_` points to it while the buffer has no chunk; it has no
+                                 ///< space for records
   trace::ChunkHeader*
       discard_ = nullptr;  ///< private memory whose records are added to the profile only
-  /// The chunk that continues when records are kept again.
+  /// The chunk of the trace that was in use when keep(false) was called. Recording continues in it
+  /// after keep(true).
   struct Aside {
     trace::ChunkHeader* chunk = nullptr;
     Word* cursor = nullptr;
@@ -128,7 +130,7 @@ class EventBuffer {
 
   std::mutex mutex_;  ///< serialises a full chunk and the end of recording
   bool is_ended_ = false;
-  Profile folded_;  ///< profile of all full chunks; after end() of all records
+  Profile folded_;  ///< profile of all full chunks; after end(), profile of all records
   std::size_t defined_regions_ = 0;
   std::size_t defined_comms_ = 0;
   std::size_t defined_files_ = 0;

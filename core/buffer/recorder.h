@@ -91,15 +91,15 @@ class Recorder {
 
   bool define(const CallSiteDefinition& site) noexcept;
   bool add(const ClockSample& sample) noexcept;
-  /// Notes that the application calls MPI through this interface: one of kInterfaceC,
-  /// kInterfaceFortran, ....
+  /// Notes that the application calls MPI through this language interface. interface: kInterfaceC,
+  /// kInterfaceFortran or kInterfaceFortran08.
   void note_interface(std::uint8_t interface) noexcept;
   /// Notes a procedure that the application called and that cannot be recorded, such as
   /// "mpi_send_f08_". Once for each procedure.
   void note_unrecorded(const std::string& procedure) noexcept;
-  /// Notes that some messages may be missing in the trace from here on.
+  /// Notes in the trace that some messages may be missing, because they were not recorded.
   void note_message_gaps() noexcept;
-  /// Writes what is still in private memory to the file.
+  /// Writes chunks that are still in private memory to the file.
   void flush() noexcept;
 
   void count_loss(LossCause cause, std::uint64_t count = 1) noexcept;

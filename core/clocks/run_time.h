@@ -12,15 +12,17 @@ namespace megascope {
 /// Mapping of a clock domain to the time of the run.
 struct DomainTime {
   TimeMap map;
-  bool is_measured = false;  ///< measured against rank 0's clock; otherwise by CLOCK_REALTIME, as
-                             ///< accurate as the nodes' clocks are set
-  double error_ns = 0.0;  ///< if measured: bound of the error of any moment, from the delays of the
-                          ///< messages that measured it and the uncertainty of the clock's rate
-                          ///< before the first and after the last of them
+  bool is_measured = false;  ///< true: the map results from messages between clock domains. false:
+                             ///< it results from CLOCK_REALTIME and is as accurate as the nodes'
+                             ///< clocks are set
+  double error_ns = 0.0;  ///< bound of the error of any mapped time, if is_measured. Includes the
+                          ///< delays of the messages, and the uncertainty of the clock's rate
+                          ///< before the first and after the last message
 };
 
-/// Time of a run: that of the clock domain with the lowest rank, in ns since the first process of
-/// the run started. The other domains are mapped along a chain of measurements to that domain.
+/// Maps the clock domains of a run to one time, in ns since the first process of the run started.
+/// The clock of the domain with the lowest rank defines this time. The other domains are mapped to
+/// that domain, directly or through domains between which messages were measured.
 struct RunTime {
   std::int64_t start_realtime_ns = 0;
   std::map<std::uint64_t, DomainTime> domains;  ///< by ClockDomain::id

@@ -3,12 +3,12 @@
 #include <array>
 #include <string_view>
 
-/// The table of export formats. Values of MEGASCOPE_EXPORT and `megascope export`, and what the
-/// report and the exports know of a format, follow from its row.
+/// The table of export formats. A row makes a format a valid value of MEGASCOPE_EXPORT and of
+/// `megascope export`, and holds the properties that the report and the exports use.
 ///
-/// X(name, opened_with, shows, when): name is also that of the module, `libmegascope_<name>.so`;
-/// opened_with names readers of the format, for users; shows and when are values of FormatShows and
-/// FormatWhen.
+/// X(name, opened_with, shows, when). name: the value that users write; the module is
+/// `libmegascope_<name>.so`. opened_with: programs that read the format, for users. shows: a
+/// FormatShows. when: a FormatWhen.
 
 // clang-format off: rows read better as rows
 
@@ -26,13 +26,13 @@
 namespace megascope::config {
 
 enum class FormatShows : unsigned char {
-  kRecords,
-  kFindings,  ///< and wait states and findings (ExportJob::annotations)
+  kRecords,   ///< the format shows recorded data only
+  kFindings,  ///< in addition, wait states and findings (ExportJob::annotations)
 };
 
 enum class FormatWhen : unsigned char {
-  kOnRequest,
-  kByDefault,  ///< and at the end of small runs if MEGASCOPE_EXPORT is not set
+  kOnRequest,  ///< written only if the user requests the format
+  kByDefault,  ///< in addition, written at the end of small runs if MEGASCOPE_EXPORT is not set
 };
 
 struct ExportFormat {
@@ -48,8 +48,8 @@ inline constexpr auto kExportFormats = std::to_array<ExportFormat>({MEGASCOPE_FO
     MEGASCOPE_FORMAT_ROW) MEGASCOPE_FORMATS_OF_WHOLE_RUNS(MEGASCOPE_FORMAT_ROW)});
 #undef MEGASCOPE_FORMAT_ROW
 
-/// Returns the row of a format; one without capabilities for a name that is not in the table, such
-/// as one in the report of a later version.
+/// Returns the row of a format. For a name that is not in the table, such as one in the report of a
+/// later version, returns a row with kRecords and kOnRequest.
 constexpr ExportFormat export_format(std::string_view name) noexcept {
   for (const ExportFormat& format : kExportFormats) {
     if (format.name == name) return format;

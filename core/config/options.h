@@ -22,7 +22,7 @@ struct Count {
 struct Seconds {
   double value = 0.0;
 };
-/// A TCP port to listen on, or off.
+/// A TCP port to listen on. Not used if is_on is false.
 struct Port {
   bool is_on = false;
   std::uint16_t port = 0;  ///< 0: any free port
@@ -43,8 +43,8 @@ enum class Otf2Intercomm { MEGASCOPE_OTF2_INTERCOMMS(MEGASCOPE_CHOICE_ENUMERATOR
 enum class LiveControl { MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
-/// The values that an option accepts. Constants of the table: in `words` and `list` each word ends
-/// with '|'; `items` is a description for users.
+/// The values that an option accepts; a column of the option table. choices: for words() and
+/// list(), the accepted words, each followed by '|'; for items(), a description for users.
 struct Accepts {
   enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
   static constexpr std::uint64_t kUnlimited = 1ULL << 62;
@@ -61,7 +61,8 @@ struct Accepts {
   static constexpr Accepts count(std::uint64_t low, std::uint64_t high) {
     return {Kind::kCount, low, high, {}};
   }
-  /// From `low` on. The bound 2^62 keeps sums of two values within 64 bits; users see "unlimited".
+  /// Accepts counts of `low` or more. The upper bound is 2^62, so that the sum of two values fits
+  /// 64 bits; users see "unlimited".
   static constexpr Accepts unlimited(std::uint64_t low) { return count(low, kUnlimited); }
   static constexpr Accepts words(std::string_view choices) { return {Kind::kWords, 0, 0, choices}; }
   static constexpr Accepts list(std::string_view choices) { return {Kind::kList, 0, 0, choices}; }
@@ -75,7 +76,7 @@ struct Accepts {
 struct OptionRow {
   std::string_view name;           ///< MEGASCOPE_...
   std::string_view default_text;   ///< as a user would write it; may be empty
-  std::string_view empty_default;  ///< meaning of an empty default, else empty
+  std::string_view empty_default;  ///< for users: what is used if the default is empty; else empty
   Accepts accepts;
   std::string_view unit;  ///< "bytes" or empty
   std::string_view help;  ///< complete sentences
@@ -107,8 +108,12 @@ struct Options {
 inline constexpr std::size_t kOptionCount = 0 MEGASCOPE_OPTIONS(MEGASCOPE_OPTION_COUNTED);
 #undef MEGASCOPE_OPTION_COUNTED
 
-/// Origin of a value. kReplaced: the environment had an invalid value and the default is used.
-enum class OptionSource { kDefault, kEnvironment, kReplaced };
+/// Origin of the value of an option.
+enum class OptionSource {
+  kDefault,      ///< the default: the environment has no value
+  kEnvironment,  ///< the environment
+  kReplaced      ///< the default: the value in the environment is invalid
+};
 
 struct LoadedOptions {
   Options values;

@@ -16,13 +16,13 @@ namespace megascope::encoding {
 /// the chunk and is counted. One thread.
 class CallDecoder {
  public:
-  /// Begins the next chunk. words: must stay valid while the chunk is read. base_ticks: its time
-  /// base.
+  /// Begins the next chunk. words: must stay valid while the chunk is read. base_ticks: time base
+  /// of the chunk.
   void begin_chunk(std::span<const Word> words, std::uint64_t base_ticks);
   /// Reads the next complete call. Its facts are valid until the next call of next() or
-  /// begin_chunk(). Returns false at the end of the chunk; a call whose facts continue in the next
-  /// chunk is returned from there. After the last chunk, flush() returns the call that is still
-  /// held.
+  /// begin_chunk(). Returns false at the end of the chunk. A call at the end of the chunk is held
+  /// back, because its facts may continue in the next chunk. It is returned after the next
+  /// begin_chunk(), or by flush() after the last chunk.
   bool next(Call& call);
   bool flush(Call& call);
   /// Adds each remaining call of the chunk to a profile. The result is that of next() and
@@ -30,15 +30,15 @@ class CallDecoder {
   /// Returns the number of calls.
   std::uint64_t add_all_to(Profile& profile);
 
-  /// Returns word 0 of the last call of depth 0 as stored in the trace. Equal to the mark of a
-  /// pending call if that call is already recorded.
+  /// Returns word 0 of the last call of depth 0 as stored in the trace. It equals word 0 of the
+  /// mark of a pending call if that call is already recorded.
   Word last_outer_word() const { return last_outer_word_; }
   std::uint64_t base_ticks() const { return base_ticks_; }
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 
-  /// Decodes the mark of a pending call: the call, and its arguments as facts. Returns false if
-  /// there is none.
+  /// Decodes the mark of a pending call into the call and its arguments as facts. Returns false if
+  /// `words` are not a mark of a call.
   static bool decode_mark(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
                           std::vector<Fact>& facts);
 
@@ -56,7 +56,7 @@ class CallDecoder {
   std::uint64_t base_ticks_ = 0;
   Call held_;
   bool is_holding_ = false;
-  std::vector<Fact> facts_;      ///< of the held call
+  std::vector<Fact> facts_;      ///< facts of the held call
   std::vector<Fact> delivered_;  ///< of the call returned last
   Fact folded_[2];               ///< facts in the call's own words, of the call returned last
   RequestMap<Fact> open_;

@@ -10,8 +10,9 @@
 
 namespace megascope::encoding {
 
-/// Encodes the facts of calls that are in memory as the wrappers do while they record. One
-/// location, calls in order of return. One thread. CallDecoder reads the result.
+/// Encodes the facts of calls in memory. The result is the same as that of the wrappers, which
+/// encode during recording. One location, calls in order of return. One thread. CallDecoder reads
+/// the result.
 class CallEncoder {
  public:
   /// Fills `folded` with the facts that the call's own words hold, and returns the facts that
@@ -25,7 +26,7 @@ class CallEncoder {
  private:
   Fact shortened(const Fact& fact);
 
-  RequestMap<Fact> open_;  ///< expansion of short completions
+  RequestMap<Fact> open_;  ///< starts of the operations in flight, to which short completions refer
 };
 
 }  // namespace megascope::encoding

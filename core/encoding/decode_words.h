@@ -58,8 +58,8 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   return fact;
 }
 
-/// Decodes a call and the facts in its own words. facts: space for two; fact_count receives how
-/// many there are. Returns the number of words; 0 if they are not a call.
+/// Decodes a call and the facts in its own words. facts: space for two facts. fact_count: receives
+/// the number of facts. Returns the number of words of the call; 0 if the words are not a call.
 [[gnu::always_inline]] inline std::size_t decode_words(const Word* words, std::size_t available,
                                                        std::uint64_t base_ticks, Call& call,
                                                        Fact* facts, std::size_t& fact_count) {

@@ -59,8 +59,9 @@ inline constexpr Word pack(std::int32_t low, std::int32_t high) {
 inline constexpr std::uint32_t low32(Word word) { return static_cast<std::uint32_t>(word); }
 inline constexpr std::uint32_t high32(Word word) { return static_cast<std::uint32_t>(word >> 32); }
 
-/// Encodes an entry time. time_fits(): whether it is within 2^47 ticks of the base (15 hours at 2.5
-/// GHz).
+/// entry_word() encodes an entry time relative to the time base; entry_ticks() decodes it.
+/// time_fits() returns whether this is possible: the time is within 2^47 ticks of the base (15
+/// hours at 2.5 GHz).
 inline constexpr bool time_fits(std::uint64_t enter_ticks, std::uint64_t base_ticks) {
   return ((enter_ticks - base_ticks + (Word{1} << 47)) >> 48) == 0;
 }
@@ -112,8 +113,8 @@ inline constexpr Word short_left() { return short_fact(FactKind::kLeft, kNoReque
 inline constexpr std::uint32_t short_run(Word word) {
   return static_cast<std::uint32_t>(word >> 24 & kMaxShortRun);
 }
-/// Returns whether `kind` of `request` is the next of the consecutive requests in the short fact
-/// `word`.
+/// Returns whether the short fact `word` can be extended by a fact of the same kind whose request
+/// is the next consecutive one.
 inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
   return (word & 0xFFFFFF) == (short_fact(kind, 0) & 0xFFFFFF) &&
          high32(word) + short_run(word) + 1 == request && short_run(word) < kMaxShortRun;

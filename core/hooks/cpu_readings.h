@@ -10,7 +10,8 @@
 /// kCpu. A thread's first reading allocates and opens a file; the others do not. Not signal-safe.
 namespace megascope::hooks {
 
-/// Readings of one kind take at most 1 / kCpuReadingShare of the time; both kinds together 0.05 %.
+/// Readings at step boundaries take at most 1 / kCpuReadingShare of the time, and so do readings at
+/// progress ticks; together at most 0.05 %.
 inline constexpr std::uint64_t kCpuReadingShare = 4000;
 
 /// Reads the calling thread's CPU time and records it. Returns the cost of the reading in ticks of

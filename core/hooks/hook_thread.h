@@ -39,7 +39,8 @@ struct CpuState {
   std::uint64_t cost_ticks;      ///< cost of one reading
 };
 
-/// Lies in fork_wiped_memory(): in a forked child it is zeroed, so that its gate is closed.
+/// State of one thread. It is stored in fork_wiped_memory(), so that in a forked child it is zeroed
+/// and its gate is closed.
 struct HookThread {
   static constexpr std::uint32_t kMaxOpen = 256;
 
@@ -60,11 +61,12 @@ struct HookThread {
   return std::atomic_ref(thread.gate).load(std::memory_order_relaxed);
 }
 
-/// State of the calling thread; a shared object with a closed gate if the thread has none.
+/// State of the calling thread. Until begin_thread() has created it, points to an object with a
+/// closed gate that threads share.
 extern constinit thread_local HookThread* t_hooks;
 
-/// Gate of threads that have not called a hook yet. kMayBegin: nothing is recorded, and the next
-/// hook may start a recording.
+/// g_gate is the gate of threads that have not called a hook yet. Its bit kMayBegin is set while
+/// nothing is recorded and the next hook may start a recording.
 inline constexpr std::uint8_t kMayBegin = 0x80;
 extern constinit std::atomic<std::uint8_t> g_gate;
 
@@ -76,11 +78,11 @@ bool is_forked_child() noexcept;
 /// threads at their next hook.
 void keep(bool is_kept) noexcept;
 
-/// Creates the calling thread's state at its first hook and opens its gate as g_gate says. Returns
-/// nullptr if none of `bits` is recorded.
+/// Creates the calling thread's state at its first hook and sets its gate to the bits of g_gate.
+/// Returns nullptr if none of `bits` is recorded.
 HookThread* begin_thread(std::uint8_t bits) noexcept;
-/// Returns the calling thread's state if any of `bits` is enabled, creating it if needed; nullptr
-/// if this call is to be ignored.
+/// Returns the calling thread's state if one of `bits` is set in its gate; creates the state at the
+/// first hook. Returns nullptr if the hook must be ignored.
 [[gnu::always_inline]] inline HookThread* thread_for(std::uint8_t bits) noexcept {
   HookThread* thread = t_hooks;
   if ((gate_of(*thread) & bits) != 0) [[likely]]
@@ -111,7 +113,7 @@ bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noe
   buffer.commit(to + 1);
 }
 
-/// Adds the region to the open ones. Returns false if there are too many.
+/// Adds the region to the open regions. Returns false if kMaxOpen regions are open.
 [[gnu::always_inline]] inline bool push(HookThread& thread, RegionId region) noexcept {
   if (thread.depth == HookThread::kMaxOpen) [[unlikely]] {
     ++thread.beyond;
@@ -121,8 +123,9 @@ bool make_space(EventBuffer& buffer, std::size_t words, std::uint64_t ticks) noe
   return true;
 }
 
-/// Writes one word with the present time and `what`, like put(), in as few instructions as
-/// possible. Only for a thread whose gate has kPlain.
+/// put_plainly() writes one word with the present time and `what`, like put(), in as few
+/// instructions as possible. Call it only for a thread whose gate has kPlain. put_slow_path() is
+/// its slow path.
 void put_slow_path(HookThread& thread, std::uint64_t ticks, unsigned what) noexcept;
 [[gnu::always_inline]] inline void put_plainly(HookThread& thread, unsigned what) noexcept {
   const std::uint64_t ticks = clock::tsc_ticks();
@@ -144,8 +147,8 @@ bool may_cross(RegionId region) noexcept;
 /// (kContinued), because regions nest.
 void leave_at(HookThread& thread, std::uint32_t index) noexcept;
 /// Leaves regions until `region` is left. The regions inside of it are counted as unbalanced,
-/// except those that may_cross(), which continue. If `region` is not open, nothing is left and that
-/// is counted.
+/// except those that may_cross(), which continue. If `region` is not open, leaves no region and
+/// counts the call as unbalanced.
 void leave_until(HookThread& thread, RegionId region) noexcept;
 
 }  // namespace megascope::hooks

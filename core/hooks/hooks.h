@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-/// Annotations of the application: regions, steps, counters, marks, tensors, grid coordinates.
-/// Producers (the hook API, NVTX) call these functions.
+/// Annotations of the application: regions, steps, counters, marks, tensors, grid coordinates. The
+/// hook API and the NVTX interface call these functions.
 /// Threads and phase: any thread, at any time, also before recording starts, after it ended and in
 /// a forked child. The first hook may start a recording. Calls outside of a recording are ignored,
 /// except definitions of names, which are kept.
@@ -27,11 +27,11 @@
 /// false. Records that find no space in the buffer are counted as losses of the recording.
 namespace megascope::hooks {
 
-/// Returns the identifier of a region name; the same name and group always have the same one.
-/// Returns kNoRegion, and counts a refused call, if the name is empty, if there are too many names,
-/// or if memory runs out. name: any bytes, of which the first 1000 are significant. group:
-/// RegionDefinition::group; the same name in two groups is two regions. Takes a lock: not for the
-/// hot path.
+/// Returns the identifier of a region name. The same name and group always have the same
+/// identifier. Returns kNoRegion, and counts a refused call, if the name is empty, if there are too
+/// many names, or if memory runs out. name: any bytes, of which the first 1000 are significant.
+/// group: RegionDefinition::group; the same name in two groups is two regions. Takes a lock: not
+/// for the hot path.
 RegionId region(std::string_view name, std::string_view group = {}) noexcept;
 
 /// An attribute of a region instance, such as its micro-batch.
@@ -61,7 +61,8 @@ void enter_slow_path(RegionId region) noexcept;
 inline constexpr std::size_t kMaxNumbers = 8;
 void enter(RegionId region, std::span<const Number> numbers) noexcept;
 
-/// The calling thread leaves a region, which should be the one that it entered last (leave_until).
+/// The calling thread leaves a region. leave_until() (hook_thread.h) describes what happens if the
+/// thread entered another region last.
 void leave_slow_path(RegionId region) noexcept;
 [[gnu::always_inline]] inline void leave(RegionId region) noexcept {
   HookThread* thread = t_hooks;
@@ -85,8 +86,8 @@ void end_step() noexcept;
 /// Returns the number of the step that began last in the process; -1 if none has.
 std::int64_t current_step() noexcept;
 
-/// Returns the identifier of a counter; kNoCounter as kNoRegion of region(). The unit of the first
-/// definition is used.
+/// Returns the identifier of a counter. Returns kNoCounter under the conditions under which
+/// region() returns kNoRegion. The unit of the first definition is used.
 inline constexpr CounterId kNoCounter = 0xFFFFFFFF;
 CounterId counter(std::string_view name, std::string_view unit) noexcept;
 void count(CounterId counter, double value) noexcept;
@@ -94,12 +95,12 @@ void count(CounterId counter, double value) noexcept;
 /// Records an instant with a name.
 void mark(RegionId name) noexcept;
 
-/// About how many ranges can be open at once.
+/// Approximate number of ranges that can be open at once.
 inline constexpr std::size_t kMaxRanges = 1U << 14;
 /// Starts a range: an interval that need not nest with regions and that any thread may stop.
-/// Returns its number, unique in the process; 0 if it is not recorded: because nothing is recorded,
-/// because `name` is not a region, or because about kMaxRanges ranges are open. Only the last case
-/// is counted as refused. Takes no lock.
+/// Returns its number, unique in the process; Returns 0 if nothing is recorded, if `name` is not a
+/// region, or if about kMaxRanges ranges are open. Only in the last case the call is counted as
+/// refused. Takes no lock.
 std::uint64_t start_range(RegionId name) noexcept;
 /// Stops a range. 0 is ignored. A range that is not open is counted as unbalanced.
 void stop_range(std::uint64_t range) noexcept;
@@ -108,7 +109,7 @@ void stop_range(std::uint64_t range) noexcept;
 /// a hook yet. The last name is used.
 void name_thread(std::int64_t system_thread_id, std::string_view name) noexcept;
 
-/// Passes a tensor to the recording and to the TensorSink. Sets view.id and view.step.
+/// Records a tensor and passes it to the TensorSink. Sets view.id and view.step.
 void show_slow_path(TensorView& view) noexcept;
 /// Returns whether tensors are recorded or passed to the sink. One load and one branch if not.
 [[gnu::always_inline]] inline bool wants_tensors() noexcept {
@@ -139,8 +140,8 @@ void set_window_follower(WindowFollower follower) noexcept;
 /// function at a time.
 using StepFollower = void (*)(std::int64_t step);
 void set_step_follower(StepFollower follower) noexcept;
-/// Records the steps first … first + count - 1 in addition to those of the window. Replaces the
-/// previous interval.
+/// Records the `count` steps from `first` in addition to those that the StepWindow selects.
+/// Replaces the interval of the previous call.
 void also_keep(std::int64_t first, std::int64_t count) noexcept;
 
 /// Keeps the calling thread's records in the trace for a scope, although its current step is not
@@ -161,8 +162,8 @@ class KeptWhile {
 /// Returns a number that grows with each grid coordinate that is set.
 std::uint32_t places_version() noexcept;
 
-/// Starts recording into `recorder`. gate: bits kRegions … of hook_thread.h. The recorder must
-/// exist until the process ends.
+/// Starts recording into `recorder`. gate: the kinds of annotations to record, as bits (kRegions
+/// and others, hook_thread.h). The recorder must exist until the process ends.
 void open(Recorder& recorder, std::uint8_t gate, const StepWindow& window) noexcept;
 /// Ends recording for good.
 void close() noexcept;
@@ -170,8 +171,9 @@ void close() noexcept;
 Recorder* recorder() noexcept;
 /// Sets the sink of tensors. Call before open(). The sink must exist until the process ends.
 void set_tensor_sink(TensorSink* sink) noexcept;
-/// Informs that the sink's selection has changed: it is asked again for each known name. is_wanted:
-/// pass tensors to the sink in all steps; otherwise only in recorded steps and as open() selected.
+/// Call when the selection of the sink has changed: TensorSink::wanted_kinds() is then called again
+/// for each known name. is_wanted: true to pass tensors to the sink in all steps; false to pass
+/// them in recorded steps only, if the gate of open() has kShows.
 void show_tensors(bool is_wanted) noexcept;
 /// Sets the sink that receives counter values from now on; nullptr: none. It must exist until the
 /// process ends.

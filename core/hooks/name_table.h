@@ -47,9 +47,9 @@ class ProcessGuard {
   bool is_held_;
 };
 
-/// Unique names with consecutive numbers from 0 and an entry each. References to entries stay
-/// valid. Call under its owner's lock. Created at first use and never destroyed, because hooks may
-/// be called at any time.
+/// A table of unique names. Each name has a number, consecutive from 0, and an entry. References to
+/// entries stay valid. The owner must hold a lock during each call. Created at first use and never
+/// destroyed, because hooks may be called at any time.
 template <class Entry>
 class NameTable {
  public:
@@ -60,8 +60,7 @@ class NameTable {
     const auto found = index_.find(name);
     return found == index_.end() ? kAbsent : found->second;
   }
-  /// Adds a new name and returns its number. May throw std::bad_alloc, and leaves the table as it
-  /// was then.
+  /// Adds a new name and returns its number. May throw std::bad_alloc; the table is then unchanged.
   std::uint32_t add(std::string_view name, Entry entry) {
     const auto number = static_cast<std::uint32_t>(names_.size());
     while (entries_.size() > number)

@@ -16,7 +16,8 @@ namespace megascope {
 class Collective {
  public:
   using Bytes = std::vector<std::byte>;
-  /// Merges `theirs`, of a member with a higher rank, into `mine`. Must be associative.
+  /// Merges `theirs` into `mine`. All ranks merged in `theirs` are higher than those merged in
+  /// `mine`. Must be associative.
   using Merge = std::function<void(Bytes& mine, std::span<const std::byte> theirs)>;
 
   virtual ~Collective() = default;
@@ -27,7 +28,7 @@ class Collective {
   /// on success.
   virtual Status split(int color, int key, std::unique_ptr<Collective>& result) = 0;
 
-  /// Returns when all members have called it.
+  /// Blocks until all members have called barrier().
   virtual Status barrier() = 0;
   /// Broadcasts `data` from `root`. data: the same size on all members.
   virtual Status bcast(std::span<std::byte> data, int root) = 0;
@@ -42,8 +43,8 @@ class Collective {
   /// Scatters byte strings of different sizes. parts: one entry for each member on the root,
   /// ignored elsewhere. mine: resized.
   virtual Status scatterv(const std::vector<Bytes>& parts, Bytes& mine, int root) = 0;
-  /// Reduces in a tree of O(log size) rounds: rank 0 receives the merge of all, in rank order.
-  /// `mine` of other members is unspecified afterwards.
+  /// Reduces in a tree of O(log size) rounds: rank 0 receives the merge of all, in rank order. On
+  /// the other members the content of `mine` is unspecified afterwards.
   virtual Status merge_up(Bytes& mine, const Merge& merge) = 0;
   /// Broadcasts `data` from `root`; resized on the other members.
   virtual Status bcast_resized(Bytes& data, int root) = 0;

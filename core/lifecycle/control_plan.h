@@ -7,13 +7,16 @@ namespace megascope {
 class RankMailbox;
 class StepReduction;
 
-/// How ranks communicate at step boundaries. Whether `reduction` and `mailbox` are null is equal on
-/// all ranks with equal `settings`. Both objects live until the process ends.
+/// Describes how ranks communicate at step boundaries. On ranks with equal `settings`, `reduction`
+/// is null on all or on none, and so is `mailbox`. Both objects live until the process ends.
 struct ControlPlan {
-  StepReduction* reduction = nullptr;  ///< nullptr: they do not
-  RankMailbox* mailbox = nullptr;      ///< nullptr: no rank updates
-  std::uint64_t settings = 0;          ///< a number that must be equal on all ranks
-  /// Timeout of a boundary that waits for the block that takes effect at it.
+  StepReduction*
+      reduction = nullptr;  ///< merges the blocks of all ranks; nullptr: ranks exchange no blocks
+  RankMailbox*
+      mailbox = nullptr;  ///< makes and receives rank updates; nullptr: no rank updates are sent
+  std::uint64_t settings = 0;  ///< a number that must be equal on all ranks
+  /// Longest time that a step boundary waits for the merged block whose decisions take effect at
+  /// it.
   std::uint64_t timeout_ns = 0;
 };
 

@@ -16,14 +16,17 @@ namespace megascope {
 
 class LiveServer;
 
-/// One export, as one of its members sees it. Members cover disjoint sets of ranks that together
-/// are all ranks with traces. Member 0 has the lowest world rank.
+/// Arguments of one member of an export. The members are the processes that write the export
+/// together. Each member exports a set of ranks. The sets are disjoint and together contain all
+/// ranks with traces. Member 0 exports the lowest world rank.
 struct ExportJob {
-  const RecordSource* source = nullptr;  ///< ranks of this member; not owned
-  Collective* collective = nullptr;      ///< all members; not owned
-  std::string directory;  ///< existing directory for the output, the same on all members
-  std::string generator;  ///< "megascope 0.1.0"
-  /// Called from time to time with the number of calls exported since the last time; may be empty.
+  const RecordSource*
+      source = nullptr;              ///< records of the ranks that this member exports; not owned
+  Collective* collective = nullptr;  ///< all members; not owned
+  std::string directory;             ///< existing directory for the output, the same on all members
+  std::string generator;             ///< "megascope 0.1.0"
+  /// Called from time to time. calls: number of calls exported since the previous call of
+  /// `progress`. May be empty.
   std::function<void(std::uint64_t calls)> progress;
   /// Findings of an analysis, the same on all members, for formats that can show them; null: none.
   /// Not owned.
@@ -49,11 +52,11 @@ using ExportFunction = Status (*)(const ExportJob& job, ExportResult& result);
 using ResolveFunction = void (*)(std::span<CallSiteDefinition* const> sites,
                                  std::int64_t run_start_ns, std::vector<std::string>& notes);
 
-/// The entry points of a module. Library and module must come from one build: `build` must be
-/// equal.
+/// Entry points of a loadable module. A module sets those that it implements; the others are null.
+/// The library refuses a module whose `build` differs from its own kModuleBuild.
 struct ModuleTable {
   const char* build = nullptr;                   ///< kModuleBuild of the module
-  ExportFunction run_export = nullptr;           ///< formats
+  ExportFunction run_export = nullptr;           ///< modules that write a format
   ResolveFunction resolve_call_sites = nullptr;  ///< module `symbols`
   LiveServer* (*make_live_server)() = nullptr;   ///< module `live`; exists until the process ends
 };

@@ -8,8 +8,9 @@
 namespace megascope {
 
 /// Messages from every rank to rank 0 (rank updates), independent of step boundaries. The mailbox
-/// has the contents (plugin/steps); StepMail (mpi_layer/own_communication/step_mail.h) transports
-/// them, one at a time from each rank. One thread at a time. Nothing throws.
+/// (implemented in plugin/steps) makes and reads the messages. StepMail
+/// (mpi_layer/own_communication/step_mail.h) transports them; each rank has at most one message in
+/// transit. One thread at a time. Nothing throws.
 class RankMailbox {
  public:
   virtual ~RankMailbox() = default;
@@ -18,8 +19,8 @@ class RankMailbox {
   /// A progress tick: called from time to time inside MPI calls and hooks. Returns the time until
   /// the next tick, in ns.
   virtual std::uint64_t progress_tick() noexcept = 0;
-  /// Returns this rank's next rank update, at a boundary or tick, after the previous one was sent:
-  /// at most kMaxRankUpdateBytes; empty: none.
+  /// Returns this rank's next rank update, of at most kMaxRankUpdateBytes; empty if there is none.
+  /// Called at a step boundary or progress tick when the previous rank update has been sent.
   virtual std::vector<std::byte> take_rank_update() noexcept = 0;
   /// On rank 0: delivers a rank update of any rank, including rank 0. Updates of one rank arrive in
   /// the order in which it sent them.

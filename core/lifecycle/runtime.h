@@ -11,11 +11,12 @@
 
 namespace megascope {
 
-/// What a producer knows when MPI is started.
+/// Facts about the process that the caller of Runtime::begin() knows when MPI has started.
 struct StartFacts {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
-  int thread_level = 0;  ///< provided thread level: 0 single ... 3 multiple
+  int thread_level = 0;  ///< provided thread level, from 0 (MPI_THREAD_SINGLE) to 3
+                         ///< (MPI_THREAD_MULTIPLE)
   std::string mpi_library;
   std::string world;  ///< ProcessInfo::world, parent_world
   std::string parent_world;
@@ -27,20 +28,21 @@ struct StartFacts {
   std::string shared_run_id;      ///< rank 0's run id, if it could be obtained; else empty
   bool is_without_mpi = false;    ///< a hook started the recording; rank and size come from the
                                   ///< launcher
-  bool is_first_here = false;     ///< this is the lowest rank that is known to have the library: it
-                                  ///< reports for all ranks
+  bool is_first_here = false;  ///< this rank is the lowest one that is known to have the library;
+                               ///< it prints the messages for the user
 };
 
-/// What producers need to know of the options of this process.
+/// Settings of this process that the MPI layer needs, derived from the options.
 struct RunSettings {
-  bool uses_tsc = true;               ///< the clock is the TSC; else CLOCK_MONOTONIC
+  bool uses_tsc = true;               ///< true: the clock is the TSC; false: CLOCK_MONOTONIC
   std::string clock_domain;           ///< ProcessInfo::clock_domain of that clock
   double sync_interval_s = 0.0;       ///< interval at which different clocks are compared; 0: at
                                       ///< start and end only
-  bool is_presence_asserted = false;  ///< all ranks have the library, says MEGASCOPE_ALL_RANKS
+  bool is_presence_asserted = false;  ///< MEGASCOPE_ALL_RANKS asserts that all ranks have loaded
+                                      ///< the library
   bool wants_call_sites = false;      ///< call sites are recorded
   ControlPlan control;                ///< whether and how ranks communicate at step boundaries
-  std::string run_id;                 ///< of this process, used if it is rank 0
+  std::string run_id;  ///< run id that this process generated; used if the process is rank 0
 };
 
 /// Whether all ranks have loaded the library, so that they may communicate.
@@ -51,10 +53,10 @@ struct PeerPresence {
   std::string reason;  ///< why is_complete is false, for the user
 };
 
-/// What the library does when MPI starts, recording ends or MPI_Abort is called; implemented by
-/// plugin/run. Producers call it. It calls MPI only through the Collective that it is given.
-/// Nothing throws or ends the process, except prepare() if MEGASCOPE_STRICT is on and an option is
-/// invalid.
+/// Interface of plugin/run, which acts when MPI starts, when recording ends and when MPI_Abort is
+/// called. The MPI layer and the hooks call it. It calls MPI only through the Collective that it is
+/// given. Nothing throws or ends the process, except prepare() if MEGASCOPE_STRICT is on and an
+/// option is invalid.
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -70,15 +72,17 @@ class Runtime {
   /// Creates the trace. Call after MPI was started. Returns nullptr if nothing is recorded.
   virtual Recorder* begin(const StartFacts& facts,
                           const std::vector<RegionDefinition>& regions) = 0;
-  /// Ends the run: recording has ended, MPI has not. collective: all ranks; nullptr: this process
-  /// is standalone.
+  /// Ends the run. Call after recording has ended and before MPI is finalized. collective: group of
+  /// all ranks; nullptr if this process is standalone.
   virtual void end(Collective* collective, const PeerPresence& presence) = 0;
-  /// Starts a recording if the application has no MPI that will. Called by the first hook while
-  /// nothing is recorded. Any thread; never in a forked child of a recording process.
+  /// Starts a recording if no MPI call will start it: the program has no MPI, or the library was
+  /// loaded too late to intercept MPI calls. Called by the first hook while nothing is recorded.
+  /// Any thread; never in a forked child of a recording process.
   virtual void hook_called() = 0;
   /// Called when the application calls MPI_Abort.
   virtual void aborting() = 0;
-  /// Prints one line for the user, once, if this process is the one that reports.
+  /// Prints one line for the user if this process prints the messages of the run; does nothing on
+  /// other processes.
   virtual void complain(const std::string& message) = 0;
 };
 

@@ -17,8 +17,8 @@ class StepReduction {
  public:
   virtual ~StepReduction() = default;
 
-  /// Called at a step boundary. Returns false if `step` does not increase; the boundary is then
-  /// ignored.
+  /// Called at a step boundary. Returns false if `step` is not greater than the previous step; the
+  /// boundary is then ignored.
   virtual bool begin(std::int64_t step) noexcept = 0;
   /// Returns all sizes that block_bytes() may ever return for this number of ranks. Called before
   /// the other functions.
@@ -32,22 +32,24 @@ class StepReduction {
   /// Merges `theirs` into `mine`, both of the same block. Commutative and associative. Any thread,
   /// concurrently.
   virtual void merge(const std::byte* theirs, std::byte* mine) const noexcept = 0;
-  /// Delivers the merged block of all ranks. Each block once, in order, at the first boundary after
-  /// its arrival.
+  /// Delivers the merged block of all ranks. Called once for each block, in order, at the first
+  /// step boundary after the block has arrived.
   virtual void handle(std::span<const std::byte> merged) noexcept = 0;
-  /// Delivers the same block again, two boundaries after its own: its decisions take effect.
+  /// Puts the decisions of a block into effect. Called for block k at boundary k + 2, with the
+  /// bytes that handle() received.
   virtual void apply(std::span<const std::byte> merged) noexcept = 0;
   /// Returns whether this rank has acknowledged a decision that has not taken effect yet. The other
   /// ranks rely on the acknowledgement, so this rank stays in the exchange despite a timeout.
   virtual bool has_acknowledged() const noexcept = 0;
-  /// Adds the time that a boundary took: measurement overhead, and the part of it spent waiting for
-  /// other ranks.
+  /// Adds the time of one step boundary. own_ns: all of it, which is measurement overhead. wait_ns:
+  /// the part of own_ns in which the thread waited for other ranks.
   virtual void add_overhead(std::uint64_t own_ns, std::uint64_t wait_ns) noexcept = 0;
   /// Adds time that the thread spent in MPI calls since the previous boundary or progress tick.
   /// Called before fill() and before RankMailbox::progress_tick().
   virtual void add_call_time(std::uint64_t ns) noexcept = 0;
-  /// From now on this rank contributes fill_absent() only and decides nothing. It still applies
-  /// blocks that other ranks rely on. reason: for the user.
+  /// Ends the participation of this rank: from now on it contributes only the block of
+  /// fill_absent() and decides nothing. It still applies blocks that other ranks rely on. reason:
+  /// for the user.
   virtual void stop(const char* reason) noexcept = 0;
 };
 

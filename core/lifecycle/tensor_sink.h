@@ -21,9 +21,9 @@ struct TensorView {
   bool is_on_device = false;     ///< `data` is a device address
   void* stream = nullptr;        ///< device stream on which the data is ready
   std::string_view split_group;  ///< parallel dimension along which it is split; empty: "tp"
-  /// Blocks of the split dimension. {32, 8, 8} for fused Q|K|V with grouped queries: 32 parts of
-  /// equal length are queries, then 8 keys, 8 values, and each process has its share of each of the
-  /// three.
+  /// Blocks of the split dimension, as relative lengths. Each process holds its part of every
+  /// block. Example: a fused Q|K|V matrix with grouped queries has {32, 8, 8}; 32 of 48 equal
+  /// lengths are queries, the next 8 are keys and the last 8 are values.
   std::array<std::uint32_t, 4> blocks{};
   std::uint8_t block_count = 0;  ///< 0: one block
 };
@@ -49,11 +49,12 @@ class TensorSink {
   virtual void take(const TensorView& tensor) noexcept = 0;
 };
 
-/// Takes the tensors that clients of the live view requested. A TensorSink of the trace passes
-/// tensors on to it. Created once, never destroyed.
+/// Takes the tensors that clients of the live view requested. The TensorSink that records tensors
+/// in the trace passes them to this sink. Created once, never destroyed.
 class CaptureSink : public TensorSink {
  public:
-  /// Returns whether statistics of the tensor over all ranks are requested. Threads as take().
+  /// Returns whether statistics of the tensor over all ranks are requested. Called on the same
+  /// threads as take().
   virtual bool wants_statistics(const TensorView& tensor) const noexcept = 0;
 };
 

@@ -8,7 +8,7 @@
 
 namespace megascope {
 
-/// A binomial tree over the ranks 0 … size - 1. Child k of a rank is rank + 2^k, for 2^k below the
+/// A binomial tree over the ranks 0 to size - 1. Child k of a rank is rank + 2^k, for 2^k below the
 /// lowest set bit of the rank. A subtree is a consecutive range of ranks.
 class BinomialTree {
  public:
@@ -18,8 +18,8 @@ class BinomialTree {
   int parent() const { return rank_ & (rank_ - 1); }
   /// Returns the children, ascending.
   std::vector<int> children() const;
-  /// Returns the number of ranks in the subtree rooted at `top`, including `top`: the ranks top …
-  /// top + count - 1.
+  /// Returns the number of ranks in the subtree rooted at `top`, including `top`. These are the
+  /// ranks top to top + count - 1.
   int subtree_count(int top) const;
   /// Returns whether `rank` is in the subtree rooted at `top`.
   bool is_below(int rank, int top) const { return rank >= top && rank < top + subtree_count(top); }
@@ -32,8 +32,8 @@ class BinomialTree {
 /// Implements Collective over point-to-point messages, which a derived class provides. All
 /// operations use the edges of one BinomialTree: a member has at most log2(size) neighbours and
 /// exchanges at most two messages with each in an operation. A root other than 0 communicates
-/// through member 0. Gathered and scattered data passes every layer of the tree: a member holds the
-/// parts of its subtree.
+/// through member 0. Gathered and scattered data moves along the tree, so that a member temporarily
+/// holds the data of its whole subtree.
 class TreeCollective : public Collective {
  public:
   TreeCollective(int rank, int size)
@@ -51,8 +51,8 @@ class TreeCollective : public Collective {
   Status bcast_resized(Bytes& data, int root) final;
 
  protected:
-  /// Sends a whole message of any size, including 0, to the parent or a child. May block until it
-  /// is received.
+  /// Sends a whole message of any size, including 0, to the parent or a child. May block until the
+  /// message is received.
   virtual Status send(std::span<const std::byte> message, int to) = 0;
   /// Receives the next message of `from`, in the order sent. message: resized.
   virtual Status receive(Bytes& message, int from) = 0;

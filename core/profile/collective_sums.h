@@ -23,10 +23,10 @@ struct CollectiveSum {
   bool operator==(const CollectiveSum&) const = default;
 };
 
-/// Checksums of the collectives of one process, by communicator. Creation of windows and files on a
-/// communicator is included. Not included: bytes, which differ between ranks in many collectives,
-/// and roots on intercommunicators, which the two groups name differently. One thread at a time. 24
-/// bytes for each communicator.
+/// Checksums of the collectives of one process, by communicator. The creation of windows and the
+/// opening of files on a communicator count as collectives on it. The checksums do not include
+/// bytes, which differ between ranks in many collectives, and roots on intercommunicators, which
+/// the two groups name differently. One thread at a time. 24 bytes for each communicator.
 class CollectiveSums {
  public:
   /// Announces a communicator. Call before collectives on it are added.
@@ -62,7 +62,8 @@ class CollectiveSums {
   }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums and keeps the announced communicators. Errors are left in the reader.
+  /// Replaces the sums by those that it reads and keeps the announced communicators. from.is_ok()
+  /// is false after an error.
   void parse(WireReader& from);
 
  private:
@@ -70,7 +71,8 @@ class CollectiveSums {
     CollectiveSum sum;
     std::uint32_t root_mask = 0xFFFFFFFF;
   };
-  /// One multiplication. Mixing in its upper half keeps sums of permuted calls apart.
+  /// Hashes one call with one multiplication. The upper half of the product is included, so that
+  /// the sum changes if the functions of two calls are exchanged.
   static std::uint64_t hash_of(std::uint64_t call, RegionId region) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = Wide{call ^ 0x9E3779B97F4A7C15U} * (region ^ 0xD1B54A32D192ED03U);

@@ -14,12 +14,12 @@ namespace megascope {
 class WireReader;
 class WireWriter;
 
-/// Sums over calls, as CallTotals. Times are in the unit of the calls that were added.
+/// Sums over the calls on files of one name. Times are in the unit of the calls that were added.
 struct FileTotals {
   std::uint64_t opens = 0;
-  std::uint64_t reads = 0;  ///< started
+  std::uint64_t reads = 0;  ///< reads that were started
   std::uint64_t writes = 0;
-  std::uint64_t bytes_read = 0;  ///< transferred
+  std::uint64_t bytes_read = 0;  ///< bytes that were transferred
   std::uint64_t bytes_written = 0;
   std::uint64_t time = 0;  ///< time of calls that concern this file only
 
@@ -45,8 +45,8 @@ class FileSums {
 
   /// Announces a file. Call in order of ascending id. Costs a look-up for a known name.
   void define(const FileDefinition& file);
-  /// Returns the row of a file; the shared row for files that are not announced or did not fit.
-  /// Valid until the next define() or merge().
+  /// Returns the row of a file. Returns the shared row if the file was not announced, or if
+  /// kMaxNames other names had a row already. Valid until the next define() or merge().
   Row& row(FileId file) { return rows_[file < by_id_.size() ? by_id_[file] : kOthers]; }
 
   /// Adds the sums of another object of the same process.
@@ -60,7 +60,7 @@ class FileSums {
   }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Errors are left in the reader.
+  /// Replaces the sums by those that it reads. from.is_ok() is false after an error.
   void parse(WireReader& from);
   /// Copies the mapping of file ids to names.
   void adopt_definitions(const FileSums& from);

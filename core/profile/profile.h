@@ -26,7 +26,8 @@ enum class PeerClass : std::uint8_t {
   kAny,    ///< a receive posted for any source and not matched in this call
 };
 
-/// Size class of a message: class 0 is 0 bytes, class c covers 2^(c-1) ... 2^c - 1 bytes.
+/// Returns the size class of a message. Class 0 is 0 bytes; class c contains 2^(c-1) to 2^c - 1
+/// bytes.
 inline constexpr std::uint8_t size_class(std::uint64_t bytes) {
   return static_cast<std::uint8_t>(std::bit_width(bytes));
 }
@@ -36,19 +37,21 @@ inline constexpr std::uint64_t size_class_floor(unsigned index) {
   return index == 0 ? 0 : std::uint64_t{1} << (index - 1);
 }
 
-/// Values in a row that stands for several keys, because there are more than kMaxProfileKeys.
+/// Values of `comm` and `sizes` in a row that contains calls with several keys. Such rows are used
+/// when there are more than kMaxProfileKeys keys.
 inline constexpr CommId kMixedComms = 0xFFFFFFFE;
 inline constexpr std::uint8_t kMixedSizes = 0xFF;
 
 inline constexpr std::size_t kMaxProfileKeys = 4096;
 inline constexpr std::size_t kMaxProfilePeers = 4096;
-/// Largest number of rows: single keys, one row for each function beyond those, one for all
-/// functions beyond these.
+/// Largest number of rows: one for each of kMaxProfileKeys keys, one for the other keys of each of
+/// 1024 functions, and one for all remaining calls.
 inline constexpr std::size_t kMaxProfileRows = kMaxProfileKeys + 1024 + 1;
 
 struct ProfileKey {
   RegionId region = kNoRegion;
-  CommId comm = kNoComm;   ///< communicator of the call, else of all its messages, else kNoComm
+  CommId comm = kNoComm;   ///< communicator argument of the call. Without one, the communicator of
+                           ///< its messages if it is the same for all; else kNoComm
   std::uint8_t sizes = 0;  ///< size_class(sent + received)
   PeerClass peer = PeerClass::kNone;
 
@@ -89,8 +92,8 @@ struct ProfileRow {
   bool operator==(const ProfileRow&) const = default;
 };
 
-/// Messages to one process. world_rank is kNoPeer in the row of destinations that are unknown or
-/// not listed.
+/// Messages to one process. One row, with world_rank kNoPeer, stands for all destinations that are
+/// unknown or have no row of their own.
 struct PeerTotals {
   std::int32_t world_rank = kNoPeer;
   std::uint64_t messages = 0;
@@ -112,7 +115,7 @@ struct SizeTotals {
 /// keys that do not fit share one row for each function.
 ///
 /// - Sends are counted in the call that starts them, receives in the call that completes them
-///   (MPI_Recv, MPI_Waitall ...).
+///   (for example MPI_Recv, MPI_Waitall).
 /// - Collectives and one-sided operations are counted in the call that starts them and are not part
 ///   of the communication matrix.
 /// - File bytes are counted in the call that reports how many were read (received) or written
@@ -124,8 +127,9 @@ struct SizeTotals {
 /// One thread at a time. add() allocates only while tables grow, and takes a few ns otherwise.
 class Profile {
  public:
-  /// Announces what calls refer to: process, regions, communicators. May be repeated when more is
-  /// known. A call on an unknown communicator is counted, but its destination is unknown.
+  /// Announces the objects that calls refer to: the process, regions and communicators. May be
+  /// called again when there are more definitions. A call on an unknown communicator is counted,
+  /// but its destination is unknown.
   void define(const ProcessDefinitions& definitions);
   void define(const RegionDefinition& region);
   void define(const CommDefinition& comm);
@@ -134,17 +138,18 @@ class Profile {
 
   void add(const Call& call);
 
-  /// A call that has returned, without facts of its own: the add_…() functions below have the fact
-  /// as arguments. Each counts the same as add() with a Call that has this fact, and is faster,
-  /// because no Call is created. A call whose region is not an MPI function is added to the
-  /// annotated regions instead.
+  /// A call that has returned, without its fact. The functions add_plain(), add_collective(),
+  /// add_message(), add_exchange() and add_one_sided() take the fact as arguments. Each has the
+  /// same result as add() with a Call that has this fact, and is faster, because no Call is
+  /// created. If the region is not an MPI function, they add the call to the annotated regions
+  /// instead.
   struct PlainCall {
     RegionId region = kNoRegion;
     CommId comm = kNoComm;
     std::uint8_t depth = 0;
     std::uint64_t enter = 0;
     std::uint64_t time = 0;
-    std::uint64_t sent = 0;  ///< collectives: bytes sent
+    std::uint64_t sent = 0;  ///< bytes sent by a collective or one-sided call
     std::uint64_t received = 0;
   };
   /// Adds a call without facts.
@@ -189,8 +194,8 @@ class Profile {
       return regions_.add(call.region, call.time);
     add_to_row(call, class_of(known_peer(call.comm, target), target));
   }
-  /// Adds the call site of a call that was added already by one of the functions above. Ignores
-  /// calls whose region is not an MPI function.
+  /// Adds a call to the sums of its call site. The call itself must have been added by one of the
+  /// functions above. Ignores calls whose region is not an MPI function.
   void add_site(const PlainCall& call, std::uint32_t site) {
     if (is_foreign(call.region)) return;  // regions have no call site
     sites_.add(
@@ -199,7 +204,7 @@ class Profile {
   /// Adds the sums of an annotated region.
   void add_region(const RegionTotals& totals) { regions_.add(totals); }
   /// Add the start and the stop of a range, which is an interval that need not nest with regions.
-  /// The count is added at the start, the time at the stop.
+  /// add_range_start() adds 1 to the count, add_range_stop() adds the time.
   void add_range_start(RegionId name) { regions_.add({.region = name, .count = 1}); }
   void add_range_stop(RegionId name, std::uint64_t time) {
     regions_.add({.region = name, .count = 0, .time = time, .max_time = time});
@@ -213,7 +218,8 @@ class Profile {
   CallTotals totals() const;
   /// Returns the rows by ascending region, communicator, sizes and peer.
   std::vector<ProfileRow> rows() const;
-  /// Returns the destinations by ascending world rank; the row of unlisted ones comes first.
+  /// Returns the destinations by ascending world rank. The first row is that with world_rank
+  /// kNoPeer, if it has messages.
   std::vector<PeerTotals> peers() const;
   /// Checksums of collectives, by communicator.
   const CollectiveSums& collectives() const { return collectives_; }
@@ -225,7 +231,7 @@ class Profile {
   const RegionSums& regions() const { return regions_; }
   /// Point-to-point messages sent, by size class.
   const std::array<SizeTotals, kSizeClassCount>& message_sizes() const { return sizes_; }
-  /// Entry of the first and return of the last call; 0 and 0 if there is none.
+  /// Return the time of the first entry and of the last return of a call; 0 if no call was added.
   std::uint64_t first_enter() const { return is_empty() ? 0 : first_enter_; }
   std::uint64_t last_leave() const { return last_leave_; }
   bool is_empty() const { return keys_.size() == 0; }
@@ -264,12 +270,13 @@ class Profile {
   };
   struct CallShape;
 
-  /// A peer used before: its world rank and its row.
+  /// Cache entry of a peer: its world rank and its row in peers_.
   struct KnownPeer {
     CommId comm = kNoComm;
     std::int32_t peer = kNoPeer;
     std::int32_t world_rank = kNoPeer;
-    std::uint32_t index = KeyIndex::kAbsent;  ///< in peers_, after the first send
+    std::uint32_t
+        index = KeyIndex::kAbsent;  ///< row in peers_; kAbsent before the first send to this peer
   };
 
   void note(const Fact& fact, RegionId region, CallShape& shape);
@@ -352,7 +359,7 @@ class Profile {
     std::uint64_t key = 0;
     std::uint32_t index = KeyIndex::kAbsent;
   };
-  std::array<KnownRow, 256> known_rows_{};  ///< rows used before; mixed rows are not cached
+  std::array<KnownRow, 256> known_rows_{};  ///< cache of rows; does not contain mixed rows
 };
 
 }  // namespace megascope

@@ -10,7 +10,8 @@ namespace megascope {
 class WireReader;
 class WireWriter;
 
-/// Sums of a region. Times as in CallTotals; from entry to leave, including everything inside.
+/// Sums over the instances of a region. The time of an instance is that from its entry to its
+/// leave, including regions and calls inside of it. Unit as in CallTotals.
 struct RegionTotals {
   RegionId region = kNoRegion;
   std::uint64_t count = 0;
@@ -38,7 +39,7 @@ class RegionSums {
   const std::vector<RegionTotals>& rows() const { return rows_; }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Errors are left in the reader.
+  /// Replaces the sums by those that it reads. from.is_ok() is false after an error.
   void parse(WireReader& from);
 
  private:

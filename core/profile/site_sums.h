@@ -23,8 +23,8 @@ struct SiteTotals {
   bool operator==(const SiteTotals&) const = default;
 };
 
-/// Sums of one process's calls by call site, if call sites are recorded. Bounded: calls of further
-/// sites are in the sums of their function only. One thread at a time.
+/// Sums of one process's calls by call site, if call sites are recorded. There are at most kMaxRows
+/// rows; calls from further sites are not added. One thread at a time.
 class SiteSums {
  public:
   static constexpr std::size_t kMaxRows = 8192;
@@ -43,11 +43,11 @@ class SiteSums {
   const std::vector<SiteTotals>& rows() const { return rows_; }
 
   void serialize(WireWriter& to) const;
-  /// Replaces the sums. Errors are left in the reader.
+  /// Replaces the sums by those that it reads. from.is_ok() is false after an error.
   void parse(WireReader& from);
 
  private:
-  /// A row used before.
+  /// Cache entry of a row.
   struct Known {
     std::uint64_t key = UINT64_MAX;
     std::size_t index = 0;

@@ -11,14 +11,14 @@
 
 namespace megascope {
 
-/// The part of a call in which its thread waited for another rank, as an analysis found, for
-/// timelines. Times of the source that it is shown with.
+/// The part of a call in which its thread waited for another rank, according to an analysis. Shown
+/// in timelines. Times are those of the RecordSource that the timeline shows.
 struct WaitAnnotation {
   std::uint64_t begin_ns = 0;  ///< entry of the call
   std::uint64_t end_ns = 0;    ///< at most the return of the call
   LocationId location = 0;
   std::uint32_t kind = 0;      ///< index into Annotations::wait_kinds
-  std::int32_t waits_for = 0;  ///< world rank that it waits for
+  std::int32_t waits_for = 0;  ///< world rank for which the thread waits
 
   bool operator==(const WaitAnnotation&) const = default;
 };

@@ -7,9 +7,11 @@
 
 namespace megascope {
 
-/// Kind of a fact: what a call did, besides being entered and left. Sorted by subject; the comments
-/// name the OTF2 event. The numbers are stored in traces: a new kind gets a number that was never
-/// used (the next one is 67; kLastFactKind), and a case in events::dispatch() (event_view.h).
+/// Kind of a fact. A fact is something that a call did in addition to its entry and return. The
+/// kinds are sorted by subject. The comments name the corresponding OTF2 event and the fields of
+/// Fact that are set. The numbers are stored in traces. A new kind needs a number that was never
+/// used (the next one is 67), a change of kLastFactKind, and a case in events::dispatch()
+/// (event_view.h).
 enum class FactKind : std::uint8_t {
   kNone = 0,
 
@@ -55,23 +57,24 @@ enum class FactKind : std::uint8_t {
   kGetAccumulate = 23,   ///< RmaAtomic, fetch and accumulate: bytes, bytes_received
   kCompareAndSwap = 24,  ///< RmaAtomic, compare and swap: bytes of both operands, bytes_received
   kRput = 25,            ///< as kPut, with an MPI request; kRmaComplete records its completion
-  kRget = 26,
-  kRaccumulate = 27,
-  kRgetAccumulate = 28,
+  kRget = 26,            ///< as kGet, with an MPI request
+  kRaccumulate = 27,     ///< as kAccumulate, with an MPI request
+  kRgetAccumulate = 28,  ///< as kGetAccumulate, with an MPI request
   kRmaComplete = 29,  ///< RmaOpCompleteNonBlocking: request. For the completion of other operations
                       ///< see rma_completion.h
   kWinCreated = 30,  ///< RmaWinCreate: bytes of local window memory; sequence among the collectives
                      ///< on comm
   kWinFreed = 31,    ///< RmaWinDestroy; sequence as kFence
   kFence = 32,  ///< RmaCollectiveBegin/End: sequence among the fences and the free of the window;
-                ///< bytes: rma::kNoCheck ...
-  kGroupSync = 33,  ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost ...
+                ///< bytes: assertions, as bits of namespace rma
+  kGroupSync = 33,  ///< RmaGroupSync: sequence = GroupId; bytes: rma::kPost, kStart, kComplete or
+                    ///< kWait, and assertions
   kLock = 34,  ///< RmaRequestLock, RmaAcquireLock: peer, or kNoPeer for all; bytes: rma::kExclusive
-               ///< ...
+               ///< for an exclusive lock, and assertions
   kUnlock = 35,   ///< RmaReleaseLock: peer or kNoPeer
   kFlush = 36,    ///< peer, or kNoPeer for all; bytes: 1 for local completion only
   kWinSync = 37,  ///< RmaSync: memory synchronisation
-  kWindow = 38,   ///< any other call on the window; bytes attached
+  kWindow = 38,   ///< any other call on the window; bytes: size of memory that it attached
 
   // Files. Each fact names a file; core/record/file_fact.h defines the fields.
   kFileOpened = 40,   ///< IoCreateHandle; sequence among the collectives on comm
@@ -93,9 +96,9 @@ enum class FactKind : std::uint8_t {
   kFileSize = 53,           ///< bytes: file size that the call set, preallocated or returned
   kFileView = 54,        ///< offset: start of the view in bytes; bytes: size of the elementary type
   kFileUsed = 55,        ///< any other call on the file
-  kFileCollective = 56,  ///< request: number of the call among the collective ones on the file of
-                         ///< its other facts. For an MPI_File_open that failed: comm, and sequence
-                         ///< in it
+  kFileCollective = 56,  ///< request: number of the call among the collective calls on a file;
+                         ///< another fact of the call names the file. For an MPI_File_open that
+                         ///< failed: comm, and sequence among the collectives on comm
 
   // The call itself.
   kValue = 63,       ///< an argument or result of the call: name (tag) and value (bytes);
@@ -105,16 +108,16 @@ enum class FactKind : std::uint8_t {
   kError = 15,       ///< bytes: MPI error code that the call returned
   kCallSite = 61,    ///< request: 1 + number of the CallSiteDefinition of the call
   kLeft = 59,  ///< the call did not return: an exception, longjmp or the end of the thread left it.
-               ///< The time is unknown: it lasts until the end of the last call inside of it
+               ///< Its end is unknown; the record ends with the last call inside of it
 
   // Encoding only: readers never get these kinds.
   kSendrecv = 18,  ///< a kSend and a kRecv of one call
   kDuration = 17,  ///< duration of the call in ticks, if it does not fit
-  kRepeated = 60,  ///< the record stands for `request` consecutive calls without
-                   ///< result, in which `bytes` ticks were spent; the duration is from the first
-                   ///< entry to the last return
+  kRepeated = 60,  ///< the record stands for `request` consecutive calls without result. The calls
+                   ///< took `bytes` ticks together. The duration of the record is the time from the
+                   ///< first entry to the last return
 };
-/// The kind with the highest number. Decoders refuse higher ones.
+/// The kind with the highest number. Decoders refuse kinds with higher numbers.
 inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
 
 struct Fact {
@@ -154,8 +157,9 @@ inline constexpr bool names_window(FactKind kind) {
   return is_rma(kind) && kind != FactKind::kRmaComplete;
 }
 
-/// Assertions of a synchronisation (MPI_MODE_NOCHECK ...) as bits, and above them in the same word
-/// the synchronisation itself where the FactKind does not tell it. Stored in traces.
+/// Values of Fact::bytes of a synchronisation. The low bits are its assertions (kNoCheck is
+/// MPI_MODE_NOCHECK). The bits from 0x100 on distinguish the functions of kGroupSync and the types
+/// of kLock. Stored in traces.
 namespace rma {
 inline constexpr std::uint64_t kNoCheck = 1;
 inline constexpr std::uint64_t kNoStore = 2;
@@ -185,12 +189,14 @@ struct Call {
                             ///< an enclosing call
   std::uint32_t count = 1;  ///< number of consecutive calls that this one stands for: tests and
                             ///< probes without result
-  std::uint64_t inside_ns = 0;  ///< time spent in these calls if count > 1; else use time_inside()
-  bool is_pending = false;  ///< entered but not left at the end of the trace; leave_ns is the end
-                            ///< of the trace
-  std::span<const Fact> facts;  ///< in order; valid until the stream is advanced
+  std::uint64_t inside_ns = 0;  ///< time spent in these calls; set only if count > 1. time_inside()
+                                ///< handles both cases
+  bool is_pending = false;  ///< the call had not returned at the end of the trace; leave_ns is the
+                            ///< end of the trace
+  std::span<const Fact> facts;  ///< in order; valid until the next call of CallStream::next()
   std::span<const Fact> posted =
-      {};  ///< pending call: its arguments as facts, none of which has happened; valid as facts
+      {};  ///< pending call: its arguments in the form of facts. They describe operations that have
+           ///< not completed. Valid as long as `facts`
 };
 
 /// Returns the time spent in the call, or in the calls that it stands for.

@@ -9,11 +9,12 @@ namespace megascope {
 
 /// Between which members of the communicator an operation moves data.
 enum class DataFlow : std::uint8_t {
-  kNone,      ///< no data of the application: no collective, or one on handles
-  kAll,       ///< from each to all; also barriers
+  kNone,  ///< no data of the application: the operation is not a collective, or it creates or frees
+          ///< a handle
+  kAll,   ///< from each to all; also barriers
   kFromRoot,  ///< from the root to the others
   kToRoot,    ///< from the others to the root
-  kPrefix,    ///< from each to those of higher rank
+  kPrefix,    ///< from each to all members of higher rank
 };
 
 constexpr DataFlow data_flow_of(CollectiveOp op) {
@@ -54,8 +55,8 @@ constexpr bool is_variable(CollectiveOp op) {
          op == CollectiveOp::kAlltoallw || op == CollectiveOp::kReduceScatter;
 }
 
-/// Returns whether each member receives equal blocks from all: its bytes received are those of all
-/// members.
+/// Returns whether each member receives one block of equal size from every member. Its bytes
+/// received are then the sum over all members.
 constexpr bool counts_all_members(CollectiveOp op) {
   return op == CollectiveOp::kAllreduce || op == CollectiveOp::kAllgather ||
          op == CollectiveOp::kAlltoall || op == CollectiveOp::kReduceScatterBlock;

@@ -17,7 +17,7 @@ namespace megascope {
 enum class CpuCounter : std::uint8_t {
   kCpuTime,   ///< ns on a processor since the thread started
   kCoreWait,  ///< ns runnable without a processor; not stored if the kernel does not report it
-  kInvoluntarySwitches,  ///< the kernel gave the processor to another thread
+  kInvoluntarySwitches,  ///< how often the kernel gave the processor to another thread
   kUsableProcessors,  ///< processors in the thread's affinity mask; stored with its first reading
                       ///< only
 };
@@ -32,8 +32,8 @@ constexpr bool is_cpu_counter(const Point& point) {
          point.id != 0xFFFFFFFF;
 }
 
-/// Reads the next point that is not part of a CPU reading. Returns false at the end. For consumers
-/// of annotations.
+/// Reads the next point that is not part of a CPU reading. Returns false at the end. For readers
+/// that need only the annotations of the application.
 inline bool next_of_program(PointStream& points, Point& point) {
   while (points.next(point)) {
     if (!is_cpu_counter(point)) return true;
@@ -51,7 +51,7 @@ struct CpuReading {
   bool operator==(const CpuReading&) const = default;
 };
 
-/// The readings among the points of one location, in order of time. One reader thread.
+/// Extracts the CPU readings from the points of one location, in order of time. One reader thread.
 class CpuReadings {
  public:
   /// points: may be null for no points.
@@ -87,7 +87,8 @@ class CpuReadings {
   bool has_point_ = false;
 };
 
-/// Sums over the threads of a process, each from its first to its last reading.
+/// Sums over the threads of a process. Each thread contributes the difference between its last and
+/// its first reading.
 struct CpuTotals {
   std::uint64_t cpu_ns = 0;
   std::uint64_t wait_ns = 0;

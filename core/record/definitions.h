@@ -60,7 +60,7 @@ enum class CollectiveOp : std::uint8_t {
 
 struct RegionDefinition {
   RegionId id = kNoRegion;
-  std::string name;  ///< as users know it: "MPI_Allreduce"
+  std::string name;  ///< name for users: "MPI_Allreduce"
   RegionRole role = RegionRole::kUnknown;
   Paradigm paradigm = Paradigm::kMpi;
   CollectiveOp collective_op = CollectiveOp::kNone;
@@ -70,7 +70,7 @@ struct RegionDefinition {
   bool operator==(const RegionDefinition&) const = default;
 };
 
-/// The ranks first, first + stride, ... (`count` of them).
+/// A sequence of `count` ranks that starts with `first`; consecutive ranks differ by `stride`.
 struct RankRun {
   std::int32_t first = 0;
   std::int32_t stride = 1;
@@ -79,10 +79,15 @@ struct RankRun {
   bool operator==(const RankRun&) const = default;
 };
 
-/// kRemote: includes processes of another world (MPI_Comm_spawn, MPI_Comm_connect ...): such an
-/// intercommunicator, or a communicator made from one. Calls on it are recorded, its messages and
-/// collectives are not.
-enum class CommKind : std::uint8_t { kWorld, kSelf, kIntra, kInter, kRemote };
+/// Kind of a communicator.
+enum class CommKind : std::uint8_t {
+  kWorld,  ///< MPI_COMM_WORLD
+  kSelf,   ///< MPI_COMM_SELF
+  kIntra,  ///< another intracommunicator
+  kInter,  ///< an intercommunicator
+  kRemote  ///< a communicator that includes processes of another world, for example one made by
+           ///< MPI_Comm_spawn. Calls on it are recorded, but not its messages and collectives
+};
 
 /// A communicator as one of its members sees it.
 struct CommDefinition {
@@ -96,8 +101,9 @@ struct CommDefinition {
   std::int32_t my_rank = 0;      ///< rank of this process in the communicator
   std::vector<RankRun> members;  ///< world ranks in rank order. kInter: the local group. kRemote:
                                  ///< the members of this world
-  std::vector<RankRun> remote_members;  ///< kInter: the remote group. kRemote: as many ranks from 0
-                                        ///< as there are members in other worlds
+  std::vector<RankRun>
+      remote_members;  ///< kInter: world ranks of the remote group. kRemote: n ranks from 0 for n
+                       ///< members in other worlds; only the number is meaningful
 
   bool operator==(const CommDefinition&) const = default;
 };
@@ -128,7 +134,7 @@ struct FileDefinition {
   bool operator==(const FileDefinition&) const = default;
 };
 
-/// Origin of a window's memory: MPI_WIN_FLAVOR_CREATE ....
+/// Origin of a window's memory, as the MPI_WIN_FLAVOR_ constant of the same name.
 enum class WindowFlavor : std::uint8_t { kCreate, kAllocate, kDynamic, kShared };
 
 /// A window of one-sided communication as one of its members sees it.
@@ -186,9 +192,9 @@ struct ClockPoint {
   bool operator==(const ClockPoint&) const = default;
 };
 
-/// A measurement of another process's clock: the request was sent at sent_ticks and the answer
-/// received at received_ticks, both on the own clock; between them the other clock showed
-/// peer_ticks.
+/// A measurement of another process's clock. This process sent a request at sent_ticks and received
+/// the answer at received_ticks, both on its own clock. In between, the other process read
+/// peer_ticks on its clock.
 struct ClockSample {
   std::uint64_t peer_domain = 0;  ///< clock_domain_id() of the other process
   std::uint64_t sent_ticks = 0;
@@ -198,8 +204,13 @@ struct ClockSample {
   bool operator==(const ClockSample&) const = default;
 };
 
-/// How a process's recording ended, according to its trace.
-enum class EndState : std::uint8_t { kRunning, kFinalized, kAborted, kRecovered };
+/// How the recording of a process ended, according to its trace.
+enum class EndState : std::uint8_t {
+  kRunning,    ///< it has not ended, or the process was killed
+  kFinalized,  ///< normally
+  kAborted,    ///< the application called MPI_Abort
+  kRecovered   ///< the process was killed; its trace was recovered later
+};
 
 /// A variable that the launcher set for a process: {"SLURM_JOB_ID", "1234"}.
 struct LauncherFact {
@@ -225,12 +236,12 @@ struct ParallelIndex {
 /// Writes and parses the stored form, "pp 3 4". parse() returns false if the text is malformed.
 std::string to_text(const ParallelIndex& parallel);
 bool parse(std::string_view text, ParallelIndex& parallel);
-/// Adds a coordinate, or replaces that of the same dimension.
+/// Adds a coordinate. If `all` has a coordinate in the same dimension, replaces it.
 void set_parallel(std::vector<ParallelIndex>& all, ParallelIndex parallel);
 
-/// Identity of a process among processes with the same pid: on other machines, in other PID
-/// namespaces, earlier or later. All members empty: not recorded (traces of version 0.1, synthetic
-/// runs).
+/// Distinguishes a process from other processes with the same pid: on other machines, in other PID
+/// namespaces, or at other times. If all members are empty, the identity was not recorded (traces
+/// of version 0.1, synthetic runs).
 struct ProcessIdentity {
   std::string boot_id;              ///< /proc/sys/kernel/random/boot_id
   std::uint64_t pid_namespace = 0;  ///< inode of /proc/self/ns/pid
@@ -260,7 +271,8 @@ struct ProcessInfo {
   std::string world;          ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
   std::string parent_world;   ///< the launcher's name of the world that spawned this one
                               ///< (MPI_Comm_spawn); else empty
-  int thread_level = 0;       ///< thread support provided by MPI: 0 single ... 3 multiple
+  int thread_level = 0;       ///< thread level provided by MPI, from 0 (MPI_THREAD_SINGLE) to 3
+                              ///< (MPI_THREAD_MULTIPLE)
   ClockKind clock = ClockKind::kTsc;
   std::string
       clock_domain;  ///< processes with equal texts share the clock: boot id, time namespace, clock
@@ -271,13 +283,14 @@ struct ProcessInfo {
                                            ///< domain, in order of time; else empty
   EndState end_state = EndState::kRunning;
   bool is_standalone = false;
-  std::uint8_t interfaces = 0;  ///< kInterfaceC ...
+  std::uint8_t interfaces = 0;  ///< language interfaces that the process used: kInterfaceC and
+                                ///< others, as bits
   std::vector<std::string>
       unrecorded;  ///< procedures that were called and cannot be recorded: "mpi_send_f08_"
   bool has_message_gaps = false;     ///< some messages were not recorded, so that the order of
                                      ///< messages is unknown
   std::uint64_t overhead_ticks = 0;  ///< measurement overhead outside of the recorded calls
-  NodeCpus cpus;                     ///< at the start of recording; cores empty: not recorded
+  NodeCpus cpus;  ///< processors at the start of recording; not recorded if cpus.cores is empty
 };
 
 /// A call site: the place in the application that called MPI. function, file and line are set if
@@ -326,13 +339,13 @@ struct ProcessDefinitions {
   }
 };
 
-/// Returns whether the global name identifies the same communicator in all its members. False if
-/// it, or a communicator it was made from, was created by a call that was not recorded.
+/// Returns whether all members of the communicator have the same global name for it. Returns false
+/// if a call that was not recorded created the communicator or one of its ancestors.
 bool has_sure_name(const ProcessDefinitions& process, const CommDefinition& comm);
 
 /// Returns the ranks of a list of runs, in order.
 std::vector<std::int32_t> expand(const std::vector<RankRun>& runs);
-/// Returns the runs of a list of ranks: maximal runs, found greedily.
+/// Returns the list of ranks as runs. Each run, from the first on, is as long as possible.
 std::vector<RankRun> compress(const std::vector<std::int32_t>& ranks);
 /// Returns the number of ranks in the runs.
 std::int64_t rank_count(const std::vector<RankRun>& runs);

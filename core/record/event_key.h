@@ -6,8 +6,8 @@
 
 namespace megascope {
 
-/// Distinguishes facts by kind, communicator, peer, tag and size. Equal for the facts of calls that
-/// a program repeats with equal arguments. The key of a default-constructed object is that of no
+/// A key of a fact, made of its kind, communicator, peer, tag and size. Calls that a program
+/// repeats with equal arguments have facts with equal keys. A default-constructed key stands for no
 /// fact.
 class EventKey {
  public:
@@ -17,7 +17,7 @@ class EventKey {
 
   bool operator==(const EventKey&) const = default;
 
-  /// Returns whether it is the completion of a nonblocking send or receive.
+  /// Returns whether the fact is the completion of a nonblocking send or receive.
   bool is_message_completion() const {
     return kind_ == FactKind::kSendComplete || kind_ == FactKind::kRecvComplete;
   }

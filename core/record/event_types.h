@@ -7,13 +7,15 @@
 #include <cstdint>
 
 /// Views of facts, one type for each event that readers distinguish. The meaning of a Fact's fields
-/// depends on its kind; only core/record and the producers access them. event_view.h: visit().
+/// depends on its kind. Therefore only core/record and the code that makes facts access the fields;
+/// readers use the views. events::visit() (event_view.h) makes the view of a fact.
 ///
 /// A view has the size of a pointer. It refers to the fact and is valid as long as the fact. An
 /// accessor reads one field and costs as much as reading it in the Fact. Any thread.
 namespace megascope::events {
 
-/// Value of the enumerator for a kind. The enumerations below that use it need no conversion.
+/// Returns the number of a kind. Enumerators below that have this value are converted from a kind
+/// by a cast.
 constexpr std::uint8_t value(FactKind kind) { return static_cast<std::uint8_t>(kind); }
 
 /// Base class of all views.
@@ -53,9 +55,9 @@ class PostedReceive : public Message {
   using Message::Message;
 };
 
-/// A receive has completed; the fields are those of the message received. In the arguments of a
-/// pending call: a receive that has not completed. request of a blocking receive: kNoRequest, or
-/// the MatchedProbe that reserved the message. peer is negative if there is no message.
+/// A receive has completed; the fields are those of the message received. Among the arguments of a
+/// pending call, it is a receive that has not completed. request of a blocking receive: kNoRequest,
+/// or the MatchedProbe that reserved the message. peer is negative if there is no message.
 class Receive : public Message {
  public:
   using Message::Message;
@@ -74,19 +76,21 @@ class FoundMessage : public Message {
  public:
   using Message::Message;
   constexpr bool is_ready_request() const { return fact_->kind == FactKind::kRequestReady; }
-  /// False for a request that is not a receive.
+  /// Returns whether the event describes a message. It does not if the completed request is not a
+  /// receive.
   constexpr bool has_message() const { return fact_->peer != kNoPeer; }
 };
 
-/// A request ends without a message, a collective or a file transfer that it reports.
+/// A request ends, and the event describes neither a message, nor a collective, nor a file
+/// transfer.
 class Completion : public Event {
  public:
   enum class Way : std::uint8_t {
     kSent = value(FactKind::kSendComplete),     ///< a send completed
     kOneSided = value(FactKind::kRmaComplete),  ///< a one-sided operation completed
-    kCancelled = value(FactKind::kCancelled),
-    kFreed = value(FactKind::kRequestFreed),  ///< MPI_Request_free on an active request: the
-                                              ///< completion is not recorded
+    kCancelled = value(FactKind::kCancelled),   ///< the operation completed as cancelled
+    kFreed = value(FactKind::kRequestFreed),    ///< MPI_Request_free on an active request: the
+                                                ///< completion is not recorded
   };
   using Event::Event;
   constexpr RequestId request() const { return fact_->request; }
@@ -105,10 +109,10 @@ class RequestUse : public Event {
   using Event::Event;
   constexpr RequestId request() const { return fact_->request; }
   constexpr Use use() const { return static_cast<Use>(fact_->kind); }
-  /// kTested: the request is a one-sided operation on window().
+  /// Returns whether the request is a one-sided operation on window(). Use::kTested only.
   constexpr bool is_one_sided() const { return fact_->comm != kNoComm; }
   constexpr WinId window() const { return window_of(*fact_); }
-  /// kTested in a pending call: number of requests passed to the call.
+  /// Returns the number of requests passed to the call. Use::kTested in a pending call only.
   constexpr std::uint64_t request_count() const { return fact_->bytes; }
 };
 
@@ -146,8 +150,8 @@ class CommChange : public Event {
   constexpr bool is_created() const { return fact_->kind == FactKind::kCommCreated; }
 };
 
-/// An event on a window. comm: communicator of the window. target: rank in it; kNoPeer: none or
-/// all.
+/// An event on a window. comm: communicator of the window. target: rank in comm; kNoPeer if the
+/// call has no target or concerns all ranks.
 class OneSided : public Event {
  public:
   using Event::Event;
@@ -193,7 +197,7 @@ class RmaOperation : public OneSided {
   constexpr std::uint64_t bytes_from_target() const { return fact_->bytes_received; }
 };
 
-/// A synchronisation on a window. target: of kLock, kUnlock and kFlush.
+/// A synchronisation on a window. Only kLock, kUnlock and kFlush have a target.
 class RmaSync : public OneSided {
  public:
   enum class Sync : std::uint8_t {
@@ -206,12 +210,13 @@ class RmaSync : public OneSided {
   };
   using OneSided::OneSided;
   constexpr Sync sync() const { return static_cast<Sync>(fact_->kind); }
-  /// Assertions of kFence, kGroup and kLock: rma::kNoCheck ... rma::kNoSucceed.
+  /// Returns whether the call has an assertion, one of rma::kNoCheck to rma::kNoSucceed. kFence,
+  /// kGroup and kLock only.
   constexpr bool has(std::uint64_t assertion) const { return (fact_->bytes & assertion) != 0; }
-  /// kFence: number among the fences and the free of the window.
+  /// Returns the number of the call among the fences and MPI_Win_free of the window. kFence only.
   constexpr std::uint32_t sequence() const { return fact_->sequence; }
   constexpr GroupId group() const { return fact_->sequence; }  ///< kGroup
-  /// kGroup: rma::kPost, kStart, kComplete or kWait.
+  /// Returns rma::kPost, kStart, kComplete or kWait. kGroup only.
   constexpr std::uint64_t group_function() const { return fact_->bytes & rma::kGroupSyncMask; }
   constexpr bool is_exclusive() const { return has(rma::kExclusive); }  ///< kLock
   constexpr bool is_local_only() const { return fact_->bytes != 0; }    ///< kFlush
@@ -229,7 +234,8 @@ class WindowUse : public OneSided {
   constexpr Use use() const { return static_cast<Use>(fact_->kind); }
   /// Returns the bytes of local memory that the window is created with, or that the call attached.
   constexpr std::uint64_t bytes() const { return fact_->bytes; }
-  /// kCreated: number among the collectives on comm. kFreed: among the fences and the free.
+  /// kCreated: number of the call among the collectives on comm. kFreed: number of the call among
+  /// the fences and MPI_Win_free of the window.
   constexpr std::uint32_t sequence() const { return fact_->sequence; }
 };
 
@@ -243,7 +249,7 @@ class OnFile : public Event {
   constexpr RequestId request() const { return fact_->request; }
 };
 
-/// A read or write, or what happens to a nonblocking one.
+/// A blocking read or write, or one stage of a nonblocking one.
 class FileTransfer : public OnFile {
  public:
   enum class Stage : std::uint8_t {
@@ -272,9 +278,9 @@ class FileTransfer : public OnFile {
     }
   }
   constexpr bool is_write() const { return is_file_write(fact_->kind); }
-  /// kBlocking and kStarted.
+  /// Returns whether the stage is kBlocking or kStarted.
   constexpr bool is_start() const { return starts_transfer(fact_->kind); }
-  /// kBlocking and kCompleted: transferred() is known.
+  /// Returns whether the stage is kBlocking or kCompleted, so that transferred() is known.
   constexpr bool has_ended() const { return ends_transfer(fact_->kind); }
   constexpr FileAccess access() const { return access_of(*fact_); }
   constexpr std::uint64_t transferred() const { return megascope::transferred(*fact_); }
@@ -301,9 +307,10 @@ class FileUse : public OnFile {
   constexpr std::uint64_t offset() const { return access_of(*fact_).offset; }  ///< kView: bytes
 };
 
-/// The number of a call among the collective calls on a file. The file is that of the call's other
-/// facts unless has_file(). For an MPI_File_open that failed or has not returned, comm is set and
-/// has_file() is false: sequence() among the collectives on comm.
+/// The number of a call among the collective calls on a file. If has_file() is false, another fact
+/// of the call names the file. Exception: an MPI_File_open that failed or has not returned has no
+/// file; comm() and sequence() are then its communicator and its number among the collectives on
+/// it.
 class FileCollective : public Event {
  public:
   using Event::Event;

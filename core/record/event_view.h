@@ -68,8 +68,8 @@ constexpr Calls<Function, Views...> on(Function function) {
   return Calls<Function, Views...>(function);
 }
 
-/// Calls the handler with the view of the fact; any handler is accepted. Facts that only the
-/// encoding uses, and kinds of a newer version, are skipped.
+/// Calls the handler with the view of the fact. Unlike visit(), accepts any handler. Facts that
+/// only the encoding uses, and kinds of a newer version, are skipped.
 template <class Function>
 [[gnu::always_inline]] constexpr void dispatch(const Fact& fact, Function&& handler) {
   switch (fact.kind) {
@@ -183,7 +183,8 @@ template <class Function>
   }
 }
 
-/// Types that no handler lists. A handler that accepts one of them would also accept future types.
+/// A type derived from a base class of events, which no handler lists. A handler that accepts it
+/// would also accept event types that are added later.
 template <class Base>
 struct Unlisted : Base {
   using Base::Base;
@@ -212,7 +213,8 @@ template <class Function>
   dispatch(fact, std::forward<Function>(handler));
 }
 
-/// The kinds whose view is one of these types, as bits. dispatch() defines them.
+/// A set of fact kinds, as bits. of() makes the set of the kinds for which dispatch() makes a view
+/// of one of the types Views.
 struct KindSet {
   std::uint64_t bits[2] = {0, 0};
 
@@ -233,7 +235,7 @@ struct KindSet {
     return (number < 64 && (bits[0] >> number & 1) != 0) ||
            (number >= 64 && number < 128 && (bits[1] >> (number - 64) & 1) != 0);
   }
-  /// Returns the kind if there is one only; else kNone.
+  /// Returns the kind if the set has exactly one; else kNone.
   constexpr FactKind only() const {
     if (std::popcount(bits[0]) + std::popcount(bits[1]) != 1) return FactKind::kNone;
     return static_cast<FactKind>(bits[0] != 0 ? std::countr_zero(bits[0])
@@ -251,7 +253,7 @@ template <class... Views>
     return kKinds.has(fact.kind);
 }
 
-/// A view, or none. As std::optional, but with the size of a pointer and in a register.
+/// An optional view, like std::optional. It has the size of a pointer, so that it fits a register.
 template <class View>
 class Maybe {
  public:
@@ -259,7 +261,7 @@ class Maybe {
   constexpr Maybe(View view) : fact_(&view.fact()) {}
   constexpr bool has_value() const { return fact_ != nullptr; }
   constexpr explicit operator bool() const { return has_value(); }
-  /// Only if it has a value, as operator->.
+  /// Returns the view. Call it, and operator->, only if has_value().
   constexpr View operator*() const { return View(*fact_); }
   struct Arrow {
     View view;
@@ -271,13 +273,13 @@ class Maybe {
   const Fact* fact_ = nullptr;
 };
 
-/// Returns the view of the fact if it is of this type.
+/// Returns the view of the fact if it has this type; else an empty object.
 template <class View>
 [[gnu::always_inline]] constexpr Maybe<View> as(const Fact& fact) {
   return is_any<View>(fact) ? Maybe<View>(View(fact)) : Maybe<View>();
 }
 
-/// Returns the first event of this type.
+/// Returns the view of the first fact of this type; an empty object if there is no such fact.
 template <class View>
 constexpr Maybe<View> find(std::span<const Fact> facts) {
   for (const Fact& fact : facts) {

@@ -36,7 +36,7 @@ constexpr bool is_file_write(FactKind kind) {
 
 constexpr FileId file_of(const Fact& fact) { return static_cast<FileId>(fact.peer); }
 
-/// Makes a fact about a file. bytes: of kFileSize and kFileView.
+/// Makes a fact about a file. bytes: for kFileSize and kFileView only.
 constexpr Fact file_fact(FactKind kind, FileId file, CommId comm, std::uint64_t bytes = 0) {
   return {.kind = kind, .comm = comm, .peer = static_cast<std::int32_t>(file), .bytes = bytes};
 }
@@ -76,14 +76,14 @@ constexpr FileAccess access_of(const Fact& fact) {
           .is_collective = (fact.sequence & 0x80000000) != 0};
 }
 
-/// Gives a blocking transfer or kFileSync, which have no request, a number. For readers that keep
-/// the fact from the begin of the call to its end.
+/// Stores a number in the request field of a blocking transfer or kFileSync, which have no request.
+/// For readers that have to identify the fact between the begin and the end of the call.
 constexpr void set_number(Fact& fact, RequestId number) { fact.request = number; }
 
 enum class SeekFrom : std::int32_t { kStart, kCurrent, kEnd };
 
-/// A seek, in elementary types of the file view. reached: kNoOffset if it is unknown without
-/// communication.
+/// A seek. asked: offset argument. reached: resulting offset; kNoOffset if finding it would need
+/// communication. Offsets are in elementary types of the file view.
 struct FileSeek {
   std::int64_t asked = 0;
   SeekFrom from = SeekFrom::kStart;

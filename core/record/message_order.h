@@ -10,14 +10,14 @@
 namespace megascope {
 
 /// Gives every message of one process an identifier that sender and receiver compute independently:
-/// a hash of (global name of the communicator, world rank of the sender, of the receiver, tag,
-/// number of such messages posted before). The n-th send of such a series matches the n-th receive
-/// posted among those of the series, by MPI's non-overtaking rule (MPI-4.1 §3.5). A wildcard
-/// receive belongs to the series of the message it received. A matched probe is the posting of its
-/// receive.
+/// a hash of the message's series and of its number in the series. A series consists of the
+/// messages with one communicator (global name), sender, receiver (world ranks) and tag. By MPI's
+/// non-overtaking rule (MPI-4.1 §3.5) the n-th send of a series matches the n-th receive that was
+/// posted for it. A wildcard receive belongs to the series of the message that it received. A
+/// message received by a matched probe counts as posted at the probe.
 ///
-/// - A receive that never completed is counted where it was posted for one source and tag; one with
-///   wildcards is omitted.
+/// - A receive that never completed is counted if it was posted for one source and tag. If it has
+/// wildcards, it is omitted.
 /// - Cancelled operations are omitted.
 /// - MPI does not order two threads that post to one series at the same time; the order of entry
 ///   into the calls is used.
@@ -28,12 +28,12 @@ namespace megascope {
 /// Memory: 8 bytes for each message, twice that during the pass.
 class MessageOrder {
  public:
-  /// Computes the identifiers. world_rank: one of the source's.
+  /// Computes the identifiers. world_rank: one of source.world_ranks().
   static MessageOrder of(const RecordSource& source, std::int32_t world_rank);
 
   /// Returns the identifiers of the location's message facts (is_message), in order of its calls.
-  /// 0: unknown here (the other end may know it). Two messages share an identifier with negligible
-  /// probability.
+  /// 0: the identifier cannot be computed from this process's trace. Two messages share an
+  /// identifier with negligible probability.
   std::span<const std::uint64_t> flow_ids(LocationId location) const {
     return location < flow_ids_.size() ? std::span<const std::uint64_t>(flow_ids_[location])
                                        : std::span<const std::uint64_t>();

@@ -8,8 +8,8 @@
 
 namespace megascope {
 
-/// The calls of a location without the application's annotations. For a process without MPI calls:
-/// all of them, because its regions are the only records.
+/// The calls of a location without annotated regions. If the process has no MPI calls, the stream
+/// returns the annotated regions, because they are its only records.
 class MpiCalls final : public CallStream {
  public:
   MpiCalls(const RecordSource& source, std::int32_t world_rank, LocationId location)

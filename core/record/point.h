@@ -16,7 +16,7 @@ enum class PointKind : std::uint8_t {
   kTensor,      ///< a tensor with its shape
   kRangeStart,  ///< start of a range, which need not nest with regions and which any thread may
                 ///< stop
-  kRangeStop,
+  kRangeStop,   ///< end of a range
 };
 
 /// Role of a tensor in a training step. Append only: the numbers are stored in traces and are those
@@ -85,7 +85,7 @@ struct Point {
   std::uint32_t id = 0;        ///< CounterId; RegionId of the name of a mark or range; or TensorId
   double value = 0.0;          ///< counters: the new value
   TensorShape tensor = {};     ///< tensors: properties
-  std::uint64_t range = 0;     ///< ranges: number in the process
+  std::uint64_t range = 0;     ///< ranges: number of the range, unique in the process
   std::uint64_t start_ns = 0;  ///< kRangeStop: start of the range
 
   bool operator==(const Point&) const = default;

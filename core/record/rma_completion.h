@@ -12,7 +12,7 @@
 namespace megascope {
 
 /// Determines which one-sided operations of a process are completed by a synchronisation or by the
-/// completion of a request. The trace does not store it: one fence may complete a million
+/// completion of a request. Traces do not store this, because one fence may complete a million
 /// operations. MPI-4.1 §12.5.
 ///
 /// Facts must be added in the order in which their calls returned, over all threads. One thread. 24
@@ -24,7 +24,8 @@ class RmaCompletion {
   struct Done {
     RequestId operation = kNoRequest;
     WinId window = kNoWin;
-    bool is_local = false;   ///< complete at the origin: its memory may be used; reported once
+    bool is_local = false;   ///< complete at the origin, so that the application may use the memory
+                             ///< again. Reported once
     bool is_remote = false;  ///< complete at the target
   };
 

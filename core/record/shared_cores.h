@@ -29,8 +29,8 @@ struct SharedCores {
   bool operator==(const SharedCores&) const = default;
 };
 
-/// Returns the sets by host, then by lowest rank. A rank in several sets is reported in the
-/// largest. Ranks with unknown cores are omitted. Assumes one thread for each rank.
+/// Returns the sets by host, then by lowest rank. A rank that belongs to several sets is reported
+/// in the largest of them. Ranks with unknown cores are omitted. Assumes one thread for each rank.
 std::vector<SharedCores> shared_cores(std::span<const RankCpus> ranks);
 
 /// Formats a set without final point: "4 ranks share 2 cores on node n1", "4 ranks share 1.5

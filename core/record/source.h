@@ -11,9 +11,10 @@
 
 namespace megascope {
 
-/// A run as readers see it: definitions, and calls for each location, in ns since the start of the
-/// run on one common clock. In a parallel export a member sees only the processes assigned to it.
-/// Thread-safe for reading. Returned references are valid as long as the source.
+/// Interface through which readers access a run: the definitions of each process and the calls of
+/// each location. Times are in ns since the start of the run, on one common clock. In a parallel
+/// export a member sees only the processes assigned to it. Thread-safe for reading. Returned
+/// references are valid as long as the source.
 class RecordSource {
  public:
   virtual ~RecordSource() = default;
@@ -27,7 +28,8 @@ class RecordSource {
   /// Returns a new stream from the beginning. location: one of the process's. Annotated regions are
   /// calls as well, in one order with MPI calls (user_regions.h distinguishes them).
   virtual std::unique_ptr<CallStream> calls(std::int32_t world_rank, LocationId location) const = 0;
-  /// Returns the annotations at single moments, in the same times; nullptr if there are none.
+  /// Returns the annotations at single moments, with times as those of calls(); nullptr if there
+  /// are none.
   virtual std::unique_ptr<PointStream> points(std::int32_t /*world_rank*/,
                                               LocationId /*location*/) const {
     return nullptr;

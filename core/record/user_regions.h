@@ -36,7 +36,8 @@ class UserRegions {
   bool has_mpi_ = false;
 };
 
-/// Returns the application's number of the step that a region is or belongs to; -1 if it has none.
+/// Returns the number that the application gave to the step. call: a step, or a region with a step
+/// attribute; -1 for others.
 inline std::int64_t annotated_step(const Call& call) {
   for (const Fact& fact : call.facts) {
     const auto value = events::as<events::Value>(fact);
@@ -45,7 +46,7 @@ inline std::int64_t annotated_step(const Call& call) {
   return -1;
 }
 
-/// Returns whether the call is a further part of a region that began before.
+/// Returns whether the call continues a region instance that an earlier record began.
 inline bool is_continued(const Call& call) {
   for (const Fact& fact : call.facts) {
     const auto value = events::as<events::Value>(fact);

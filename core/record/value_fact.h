@@ -12,8 +12,7 @@
 /// number. Traces store the number of the name: append only.
 namespace megascope {
 
-/// Elements of an array have consecutive names, at most kMaxDimensions; further elements are not
-/// recorded.
+/// Largest number of elements of an array that are recorded. The elements have consecutive names.
 inline constexpr unsigned kMaxDimensions = 6;
 
 enum class ValueName : std::uint8_t {
@@ -40,7 +39,7 @@ enum class ValueName : std::uint8_t {
   kSources,  ///< number of sources
   kDestinations,
   kWeighted,
-  kKeyval,  ///< MPI's number of an attribute
+  kKeyval,  ///< keyval of an attribute
   kFlag,    ///< result of a query: found, or true
   kErrorCode,
   kErrorClass,
@@ -55,16 +54,20 @@ enum class ValueName : std::uint8_t {
   kWindowBytes,
   kDisplacementUnit,
   kProcesses,  ///< processes started, or to be placed
-  kDimension,
-  kPeriodic = kDimension + kMaxDimensions,
-  kCoordinate = kPeriodic + kMaxDimensions,
-  kRemains = kCoordinate + kMaxDimensions,
-  kStep = kRemains + kMaxDimensions,  ///< the application's number of the step
+  kDimension,  ///< first of kMaxDimensions names: sizes of the dimensions of a grid
+  kPeriodic = kDimension +
+              kMaxDimensions,  ///< first of kMaxDimensions names: whether a dimension is periodic
+  kCoordinate = kPeriodic +
+                kMaxDimensions,  ///< first of kMaxDimensions names: coordinates in a grid
+  kRemains = kCoordinate + kMaxDimensions,  ///< first of kMaxDimensions names: MPI_Cart_sub,
+                                            ///< whether a dimension is kept
+  kStep = kRemains + kMaxDimensions,        ///< the application's number of the step
   kMicroBatch,
   kModelChunk,   ///< model chunk of an interleaved pipeline stage
   kSequence,     ///< number among the operations of its kind in the step
   kLayer,        ///< layer of the whole model, from 0
-  kContinued,    ///< 1: the region was entered before, outside of what is recorded, or continues
+  kContinued,    ///< 1: the region was entered before this record: in a part of the run that is not
+                 ///< recorded, or in an earlier record
   kPayload,      ///< a whole number that the application attaches to a region
   kRealPayload,  ///< as kPayload, as the bits of a binary64
   kCategory,     ///< the application's number of a category

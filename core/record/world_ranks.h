@@ -9,7 +9,7 @@
 namespace megascope {
 
 /// Maps ranks of a process's communicators to world ranks. Constant time if the members form one
-/// run, else O(log runs). Copies what it needs. Any thread may read.
+/// run, else O(log runs). Keeps no reference to `process`. Any thread may read.
 class WorldRanks {
  public:
   explicit WorldRanks(const ProcessDefinitions& process) {
@@ -21,10 +21,10 @@ class WorldRanks {
     }
   }
 
-  /// Returns the world rank of a peer. rank: in the communicator; in its remote group for an
-  /// intercommunicator. kNoPeer if there is none: unknown communicator, or not a rank (kAnySource,
-  /// kSelfRoot ...). If is_remote(comm), `rank` counts only the members in this world, and one of
-  /// them is returned, which need not be the peer.
+  /// Returns the world rank of a peer. rank: rank in the communicator; for an intercommunicator,
+  /// rank in the remote group. Returns kNoPeer if the communicator is unknown or `rank` is not a
+  /// rank of it (kAnySource, kSelfRoot and similar values). If is_remote(comm), the result may be
+  /// another member than the peer, because only members in this world are known.
   std::int32_t of(CommId comm, std::int32_t rank) const {
     if (comm >= comms_.size() || rank < 0 || rank >= comms_[comm].size) return kNoPeer;
     const Group& group = comms_[comm];

@@ -13,11 +13,12 @@
 
 namespace megascope::trace {
 
-/// How chunks reach the disk.
+/// How the content of chunks reaches the file.
 enum class Backing {
-  kMapped,   ///< the open chunk is a shared mapping: it survives a kill; its blocks are reserved
-             ///< before they are touched
-  kWritten,  ///< the open chunk is private memory, for network and copy-on-write file systems
+  kMapped,  ///< a chunk in use is a shared mapping of the file, so that its content survives a kill
+            ///< of the process. Disk blocks are reserved before the chunk is used
+  kWritten,  ///< a chunk in use is private memory, which is written to the file later. For network
+             ///< and copy-on-write file systems
 };
 
 /// Returns the backing that suits the file system of an existing directory.
@@ -28,8 +29,8 @@ bool is_local_disk(const std::string& directory_path);
 bool is_in_memory(const std::string& directory_path);
 
 /// The growing trace file of one process. Holds no file descriptor, because the application may
-/// close or renumber all of them. Any thread; a thread is not cancelled inside. Not for the hot
-/// path: acquire() takes tens of microseconds.
+/// close or renumber all of them. Any thread. Functions disable cancellation of the calling thread
+/// while they run. Not for the hot path: acquire() takes tens of microseconds.
 class ChunkStore {
  public:
   ChunkStore() = default;
@@ -72,8 +73,8 @@ class ChunkStore {
     return std::min(size_limit_bytes_, space_.memory_bytes());
   }
 
-  /// Position of a chunk's copy in the file, for overwrite(). 0: there is none, because the limit
-  /// is reached or an error is in `status`.
+  /// Position of a chunk's copy in the file, for overwrite(). 0: no copy was written, because the
+  /// size limit is reached or because of the error in `status`.
   using Offset = std::uint64_t;
   /// Writes the content of a chunk to a new position, so that the chunk can be reused: reusing
   /// memory and copying costs a third of touching fresh pages of a mapped file. A reader that finds
@@ -83,7 +84,8 @@ class ChunkStore {
   /// Writes the content of a chunk over an older copy of the same size, which is lost. offset:
   /// result of append_copy() for that copy.
   Status overwrite(const ChunkHeader* chunk, Offset offset);
-  /// Marks a released chunk or a copy as empty.
+  /// Marks a released chunk or a copy as empty. like: header with the other fields to write.
+  /// offset, bytes: position and size in the file.
   Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);
   Offset offset_of(const ChunkHeader* chunk) const;
 

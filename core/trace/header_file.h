@@ -15,10 +15,10 @@ bool read_header(int file, FileHeader& header) noexcept;
 /// Changes to the header of a copy, or of a trace whose process has ended. Nothing happens if the
 /// file cannot be written, or is not a regular file of geteuid() with one hard link.
 struct HeaderChange {
-  bool is_gone = false;       ///< the process has ended: nothing will be added
-  bool is_together = false;   ///< the trace is in one directory with those of the other ranks: its
-                              ///< rank is not standalone any more
-  std::string_view run_id{};  ///< run that it belongs to from now on; empty: unchanged
+  bool is_gone = false;       ///< the process has ended and adds no more records
+  bool is_together = false;   ///< the trace was moved into one directory with the traces of the
+                              ///< other ranks; its rank is not standalone any more
+  std::string_view run_id{};  ///< run that the trace belongs to from now on; empty: unchanged
 };
 void change_header(const files::Base& directory, const std::string& name, HeaderChange change);
 void change_header(const std::string& path, HeaderChange change);

@@ -13,12 +13,18 @@ namespace megascope::trace {
 
 /// One record of an annotation. Times in ticks.
 struct HookRecord {
-  enum class Kind : std::uint8_t { kEnter, kLeave, kEnd, kPoint };
+  enum class Kind : std::uint8_t {
+    kEnter,  ///< the thread entered a region
+    kLeave,  ///< the thread left the innermost region
+    kEnd,    ///< all regions were left, because the thread's annotations ended
+    kPoint   ///< an annotation at one moment
+  };
   Kind kind = Kind::kLeave;
   RegionId region = kNoRegion;  ///< kEnter
   std::uint64_t ticks = 0;
-  std::span<const Fact> values;   ///< kEnter: numbers of the region; valid until the next record
-  Point point;                    ///< kPoint; its times are not set
+  std::span<const Fact>
+      values;   ///< kEnter: attributes of the region instance; valid until the next record
+  Point point;  ///< kPoint; its times are not set
   std::uint64_t start_ticks = 0;  ///< PointKind::kRangeStop: start of the range
 };
 

@@ -22,8 +22,9 @@ class HookChunks {
   std::size_t index_ = 0;
 };
 
-/// The annotated regions of one location in order of entry. The constructor passes over the records
-/// to find when each region was left: 8 bytes for each. Regions that were not left are pending.
+/// The annotated regions of one location in order of entry. The constructor reads all records once
+/// to find the time at which each region was left; this takes 8 bytes for each region. A region
+/// that was not left is returned as pending.
 class RegionStream final : public CallStream {
  public:
   RegionStream(const TraceFile& file, LocationId location, const TimeMap& map);

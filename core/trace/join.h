@@ -18,10 +18,10 @@ struct JoinResult {
 /// Makes one run directory of the trace fragments of one job: standalone ranks, hosts without a
 /// common directory.
 /// pieces: each is a run directory (including directories of standalone ranks in it), a run's
-/// directory in a node's scratch storage, or one trace. They are copied and left unchanged. Of a
-/// process that still runs, the trace so far is copied. If two contain the same process's trace,
-/// the longer one is used. A trace that states another world size than most is taken for damaged
-/// and omitted.
+/// directory in a node's scratch storage, or one trace. The traces in them are copied; the pieces
+/// remain unchanged. If a process still runs, its trace is copied as it is now. If two pieces
+/// contain a trace of the same process, the longer trace is used. A trace whose world size differs
+/// from that of most traces counts as damaged and is omitted.
 ///
 /// Returns an error, and creates nothing, if run_directory exists; a piece does not exist or
 /// contains no readable trace; pieces are of worlds of different size or of different jobs, as far

@@ -8,11 +8,11 @@
 #include <cstdint>
 
 /// Layout of the native trace of one process: a header page, then chunks. A chunk has one kind and,
-/// for events, one location. Little endian. Written through shared mappings, so that everything
-/// stored is in the file when the process has ended, also after a kill; on network and
-/// copy-on-write file systems except the open chunk of each location (Backing::kWritten).
-/// docs/trace_format.md is the reference. `kFormatVersion` changes only if a reader of the old
-/// format could misread a new file.
+/// for events, one location. Little endian. The file is written through shared mappings, so that it
+/// contains everything stored when the process has ended, also after a kill. Exception: on network
+/// and copy-on-write file systems a kill loses the chunk in use of each location
+/// (Backing::kWritten). docs/trace_format.md is the reference. `kFormatVersion` changes only if a
+/// reader of the old format could misread a new file.
 namespace megascope::trace {
 
 inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};
@@ -24,16 +24,22 @@ inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
 inline constexpr std::size_t kMaxPendingDepth = 2;
 inline constexpr std::size_t kMaxLossCauses = 64;  ///< space for loss causes in the header page
 
-/// kHooks: annotations of a location (core/encoding/hook_words.h), with a sequence of their own.
-enum class ChunkKind : std::uint32_t { kEvents = 1, kDefinitions = 2, kHooks = 3 };
+/// Content of a chunk.
+enum class ChunkKind : std::uint32_t {
+  kEvents = 1,       ///< MPI calls of a location (core/encoding/encoding.h)
+  kDefinitions = 2,  ///< definition records
+  kHooks = 3  ///< annotations of a location (core/encoding/hook_words.h), with sequence numbers of
+              ///< their own
+};
 
 /// A call that was entered and has not returned: its first words as they would be recorded, with
-/// duration 0. It remains until the same call is recorded; then word 0 equals that of the last
-/// record.
-/// - All zero: the thread has ended. Word 0 is not a region: the thread's current call is unknown.
-/// - The arguments are stored as the call's words would be, except: peers and tags only for a
-///   send-receive (kSendrecv); kRecv with what is searched for by a probe; kRequestTest, with the
-///   number of requests as bytes, for a completion call.
+/// duration 0. It is not cleared when the call returns. A reader recognises a call that has
+/// returned, because word 0 then equals that of the last record.
+/// - If all words are 0, the thread has ended.
+/// - If word 0 does not hold a region, the thread's current call is unknown. - The arguments are
+/// stored as in the words of a recorded call, with three exceptions. A send-receive (kSendrecv) has
+/// peers and tags only. A probe has a kRecv with the peer and tag that it searches for. A
+/// completion call has a kRequestTest with the number of requests in `bytes`.
 struct PendingCall {
   encoding::Word words[4];
 };
@@ -50,8 +56,8 @@ struct ChunkHeader {
   PendingCall pending[1];     ///< call of depth 0; in the cache line of used_bytes
   ChunkKind kind;
   std::uint32_t location;
-  std::uint32_t sequence;  ///< number among the location's chunks, from 0, without holes unless
-                           ///< chunks were overwritten
+  std::uint32_t sequence;  ///< number among the location's chunks, from 0. A number is missing only
+                           ///< if its chunk was overwritten
   std::uint32_t reserved;
   std::uint64_t moment_ticks;  ///< one moment on three clocks, taken when the chunk was begun
   std::int64_t moment_monotonic_ns;
@@ -128,7 +134,9 @@ inline constexpr char kPropertyParentWorld[] = "parent_world";
 inline constexpr char kPropertyClockDomain[] = "clock_domain";
 inline constexpr char
     kPropertyInterface[] = "interface";  ///< "c", "fortran" or "fortran08"; one property for each
-inline constexpr char kPropertyUnrecorded[] = "unrecorded";  ///< a procedure; one property for each
+inline constexpr char
+    kPropertyUnrecorded[] = "unrecorded";  ///< name of a procedure that was called and cannot be
+                                           ///< recorded; one property for each procedure
 inline constexpr char
     kPropertyParallel[] = "parallel";            ///< "<name> <index> <size>"; one property for each
                                                  ///< dimension, the last one is valid

@@ -9,8 +9,9 @@
 
 namespace megascope::trace {
 
-/// Calls of one location in order of entry. Records are in order of return; only calls inside a
-/// callback of another call (depth > 0) precede their enclosing call, so only those are held back.
+/// Calls of one location in order of entry. A trace stores calls in order of return. The two orders
+/// differ only for calls inside a callback of another call (depth > 0), which are stored before
+/// their enclosing call. The stream holds these back until it has returned the enclosing call.
 class LocationStream final : public CallStream {
  public:
   /// file: must outlive the stream.

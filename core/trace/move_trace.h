@@ -30,14 +30,17 @@ struct OpenTrace {
 /// trace.
 Status open_trace(const FilePlace& place, OpenTrace& result);
 
-/// What the final name of a trace refers to. kCopyOfTheSameProcess: a copy taken while the process
-/// ran.
-enum class Target { kAbsent, kCopyOfTheSameProcess, kOther };
+/// What exists under the final name of a trace.
+enum class Target {
+  kAbsent,                ///< no file
+  kCopyOfTheSameProcess,  ///< a copy of this trace, taken while the process ran
+  kOther                  ///< another file
+};
 Target target_of(const OpenTrace& source, const FilePlace& to);
 
 /// Moves a trace to `to` and removes the original. Replaces a copy of the same process's trace.
-/// Returns an error if `to` is anything else; the original then remains. Succeeds if another
-/// process moved the same trace there meanwhile.
+/// Returns an error if `to` is another file; the original then remains. Also succeeds if another
+/// process has moved the same trace to `to` meanwhile.
 Status move_trace(const OpenTrace& source, const FilePlace& to);
 /// Moves the trace at the path `from` to the path `to`, like move_trace() above.
 Status move_trace(const std::string& from, const std::string& to);

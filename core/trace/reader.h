@@ -15,8 +15,8 @@
 
 namespace megascope::trace {
 
-/// The native trace of one process, read only. Accepts files of running, killed and finished
-/// processes, truncated or damaged ones: everything readable is read, the rest is counted
+/// The native trace of one process, read only. Accepts traces of running, killed and finished
+/// processes, also truncated and damaged files. Readable records are read; others are counted
 /// (LossCause::kDamaged). For a running process it is a snapshot taken by open(). Thread-safe for
 /// reading.
 class TraceFile {
@@ -36,9 +36,11 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   const ProcessDefinitions& definitions() const { return definitions_; }
-  /// Call sites, for looking up function, file and line. Not while others read.
+  /// Returns the call sites, so that the caller can add function, file and line. No other thread
+  /// may read the trace meanwhile.
   std::vector<CallSiteDefinition>& call_sites() { return definitions_.call_sites; }
-  /// Grid coordinates, for completing what the trace does not have. Not while others read.
+  /// Returns the grid coordinates, so that the caller can add those that the trace does not have.
+  /// No other thread may read the trace meanwhile.
   std::vector<ParallelIndex>& parallel() { return definitions_.info.parallel; }
   /// Returns the calls of a location and its annotated regions in order of entry, with times mapped
   /// by `map` (default: ticks).
@@ -51,8 +53,9 @@ class TraceFile {
   /// Returns the number of bytes in use; the file may have more space.
   std::size_t used_bytes() const { return used_bytes_; }
 
-  /// Returns the call that a location was in when the trace ended; false if there is none. Message
-  /// facts are as posted.
+  /// Reads the call that the location's thread had entered and not left when the trace ended.
+  /// Returns false if there is no such call. facts: the arguments of the call, with peers and tags
+  /// as posted.
   bool pending_call(LocationId location, Call& call, std::vector<Fact>& facts) const;
 
   struct Chunk {
@@ -85,12 +88,12 @@ class TraceFile {
   void* mapping_ = nullptr;
   ProcessDefinitions definitions_;
   std::vector<Chunks> locations_;
-  std::vector<Chunks> hooks_;  ///< by location too
+  std::vector<Chunks> hooks_;  ///< by LocationId, as locations_
   std::vector<std::unique_ptr<encoding::Word[]>>
       held_;  ///< snapshots of chunks that the process may still write
   std::uint64_t damaged_count_ = 0;
   std::size_t used_bytes_ = kFileHeaderBytes;
-  bool is_one_moment_ = true;  ///< false: the process wrote while it was read
+  bool is_one_moment_ = true;  ///< false: the process wrote to the file while it was read
 };
 
 }  // namespace megascope::trace

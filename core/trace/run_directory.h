@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-/// Reads run directories of any owner. Their owners and others may exchange entries at any moment.
-/// Therefore everything is opened relative to a directory descriptor, no link is followed, and
-/// everything must belong to the directory's owner.
+/// Reads run directories of any owner. Other users may replace entries of these directories at any
+/// moment. Therefore entries are opened relative to a directory descriptor, links are not followed,
+/// and each entry must belong to the owner of the directory.
 namespace megascope::trace {
 
 /// An open directory.
@@ -33,8 +33,8 @@ void for_each_standalone_directory(const OpenDirectory& run,
                                    const std::function<void(const OpenDirectory&)>& visit);
 
 /// Calls `visit` with each native trace in `run` and in the directories of standalone ranks, in no
-/// particular order. Selected by name only: the file may be anything. The directory is open during
-/// the call.
+/// particular order. Files are selected by name only; they need not be traces. The directory is
+/// open during the call.
 void for_each_trace(const OpenDirectory& run,
                     const std::function<void(const files::Base&, const std::string& name)>& visit);
 

@@ -29,20 +29,21 @@ inline constexpr char kReportJsonFile[] = "report.json";
 /// The native traces of a run as one source with a common time.
 class RunSource final : public RecordSource {
  public:
-  /// Opens all traces of a run directory, including those of standalone ranks. Unreadable ones are
-  /// named in `problems`; an error if none is readable. ranks: only these (empty: all); the time of
-  /// the run is always computed from all.
+  /// Opens all traces of a run directory, including those of standalone ranks. Traces that cannot
+  /// be read are named in `problems`. Returns an error if no trace can be read. ranks: world ranks
+  /// to open; empty: all. The time of the run is always computed from the traces of all ranks.
   static Status open(const std::string& directory_path, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
   /// Opens all traces of an open run directory, like open() by path.
   static Status open(const OpenDirectory& run, const std::vector<std::int32_t>& ranks,
                      std::unique_ptr<RunSource>& result, std::vector<std::string>& problems);
-  /// Opens the traces of a run that may still run, of all ranks. The traces in this node's scratch
-  /// storage, as they are now, replace their copies in the run directory. Changes no file. Errors
-  /// as of open().
+  /// Opens the traces of a run that may still run, of all ranks. A trace in this node's scratch
+  /// storage is used in its present state, instead of its copy in the run directory. Changes no
+  /// file. Returns the same errors as open().
   static Status open_as_it_is(const std::string& directory_path, std::unique_ptr<RunSource>& result,
                               std::vector<std::string>& problems);
-  /// Opens one process's trace in a running job, with the clocks of all processes.
+  /// Opens the trace of one process while the job runs. clocks: clock domains of all processes,
+  /// from which the time of the run is computed.
   static Status open_own(const std::string& path, const std::vector<ClockDomain>& clocks,
                          std::unique_ptr<RunSource>& result);
 
@@ -54,7 +55,8 @@ class RunSource final : public RecordSource {
   std::int64_t start_realtime_ns() const override { return time_.start_realtime_ns; }
   std::uint64_t end_ns() const override { return end_ns_; }
 
-  /// For adding what the trace itself does not have. Not while others read.
+  /// call_sites() and parallel() return lists to which the caller may add data that the trace does
+  /// not have. No other thread may read the source meanwhile.
   std::vector<CallSiteDefinition>& call_sites(std::int32_t world_rank) {
     return processes_.at(world_rank).file->call_sites();
   }
@@ -64,7 +66,7 @@ class RunSource final : public RecordSource {
 
   const TraceFile& file(std::int32_t world_rank) const { return *processes_.at(world_rank).file; }
   const TimeMap& time_map(std::int32_t world_rank) const { return processes_.at(world_rank).map; }
-  /// Time of the run for all its clock domains.
+  /// Returns the time maps of all clock domains of the run.
   const RunTime& time() const { return time_; }
 
  private:
@@ -93,15 +95,15 @@ std::string scratch_directory_of(const std::string& scratch, const std::string& 
 /// Content of the run-id file of a run directory.
 struct RunId {
   std::string id;
-  std::string scratch;  ///< scratch directory of rank 0
-  std::string
-      scratch_directory;  ///< directory of this user with the run's traces on a node while it runs
-  std::string nodes;      ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
+  std::string scratch;            ///< scratch directory of rank 0
+  std::string scratch_directory;  ///< directory in scratch storage that holds the traces of a node
+                                  ///< while the run is in progress
+  std::string nodes;  ///< nodes of the job in Slurm's notation: "n[0-3]"; empty: unknown
 };
-/// Reads the run-id file. Returns false if there is none.
+/// Reads the run-id file. Returns false if it does not exist.
 bool read_run_id(const std::string& directory_path, RunId& result);
-/// Reads the run-id file in an open directory. Returns false if there is none, if it is malformed,
-/// or if it does not belong to `owner`.
+/// Reads the run-id file in an open directory. Returns false if it does not exist, is malformed, or
+/// does not belong to `owner`.
 bool read_run_id(const files::Base& directory_path, RunId& result,
                  files::Owner owner = files::Owner::kAnyone);
 

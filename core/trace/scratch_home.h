@@ -26,16 +26,16 @@ void remove_scratch_directory(const std::string& directory_path) noexcept;
 /// Returns whether make_scratch_directory() gives this name to parent directories of runs.
 bool is_scratch_home_name(std::string_view name);
 
-/// Returns the open parent directories of runs below `scratch`, and `scratch` itself if it has such
-/// a name. Missing ones are omitted. problems: receives a sentence for each refused one, at most 8.
-/// max_entries: number of entries of `scratch` that are inspected; other users can create any
-/// number.
+/// Opens the directories below `scratch` that contain scratch directories of runs, and `scratch`
+/// itself if is_scratch_home_name() holds for its name. problems: receives a sentence for each
+/// directory that was refused, at most 8 sentences. max_entries: number of entries of `scratch`
+/// that are inspected; other users can create any number.
 std::vector<OpenDirectory> open_scratch_homes(const std::string& scratch,
                                               std::vector<std::string>& problems,
                                               std::size_t max_entries = 1'000'000);
 
-/// Opens the directory of one run in such a parent directory. Returns false if there is none, or it
-/// was refused (`problems` then says why).
+/// Opens the directory of one run in `home`, a result of open_scratch_homes(). Returns false if it
+/// does not exist or was refused; if refused, `problems` receives the reason.
 bool open_scratch_run(const files::Base& home, const std::string& run_id, OpenDirectory& result,
                       std::vector<std::string>& problems);
 

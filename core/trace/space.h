@@ -10,7 +10,7 @@
 namespace megascope::trace {
 
 /// Returns the bytes that the buffers leave free on a file system of `total_bytes`: 5 %, at least 1
-/// GiB and at most 16 GiB; an eighth below 8 GiB.
+/// GiB and at most 16 GiB; for file systems smaller than 8 GiB, an eighth.
 std::uint64_t free_space_floor(std::uint64_t total_bytes) noexcept;
 
 /// Returns the bytes that one of `local_ranks` processes may hold in memory: (available_bytes +
@@ -29,16 +29,19 @@ class Space {
  public:
   Space() = default;
 
-  /// Purpose of the space. Definitions make records readable: they may use half of the floor and
-  /// twice the share of memory.
-  enum class Use { kEvents, kDefinitions };
+  /// Purpose of the space. Definitions may use more than events, because events cannot be read
+  /// without them.
+  enum class Use {
+    kEvents,      ///< free_space_floor() stays free; takes at most memory_share()
+    kDefinitions  ///< half of free_space_floor() stays free; takes at most twice memory_share()
+  };
 
   /// Kind of the file system that holds the buffers.
   enum class Kind {
     kDisk,
     kLateDisk,  ///< reports free space late, when written data gets its blocks (btrfs, zfs,
                 ///< network)
-    kMemory
+    kMemory     ///< file system in memory (tmpfs, ramfs)
   };
 
   /// Starts to limit. local_ranks: processes of the job on this node. file: open and empty. root:
@@ -46,9 +49,10 @@ class Space {
   void limit(std::uint32_t local_ranks, Kind kind, int file, const std::string& root = {});
 
   /// Checks whether the file may grow by more_bytes. Returns an error that states what is free and
-  /// what stays free. held_bytes: present size of the file. file: open. The check includes one
-  /// chunk for every local process, because all may ask at the same moment. kLateDisk: in addition,
-  /// local_ranks files of that size must have fitted into what was free at the start.
+  /// what stays free. held_bytes: present size of the file. file: open. The check reserves one
+  /// chunk for each local process, because all may call check() at the same moment.
+  /// Kind::kLateDisk: in addition, local_ranks files of the new size must fit into the space that
+  /// was free when limit() was called.
   Status check(int file, const std::string& path, std::uint64_t held_bytes,
                std::uint64_t more_bytes, Use use) const;
 

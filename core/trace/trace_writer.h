@@ -14,9 +14,9 @@ namespace megascope::trace {
 
 /// Writes the native trace of one process from calls in memory, for generators, importers and
 /// tests. Words and definitions are encoded as in a recording (encode_call.h, definition_codec.h,
-/// process_header.h). The clock is that of `info.clock`, `info.clock_domain` and its clock points.
-/// One process may write traces of many. One thread at a time. Memory: one chunk for each location,
-/// and operations in flight.
+/// process_header.h). ProcessInfo describes the clock of the times. One process may write the
+/// traces of many processes. One thread at a time. Holds one chunk for each location, and the
+/// operations in flight, in memory.
 class TraceWriter {
  public:
   /// Creates the file, never over an existing one, with all definitions of the process. Times are
@@ -68,8 +68,8 @@ struct TraceClock {
 };
 
 /// Writes a whole run as native traces `rank-<r>.mgt` into an existing directory. clocks: by index
-/// in world_ranks(); empty: one clock for all. Rounding changes times by less than 1 ns. On an
-/// error, files written before remain.
+/// in world_ranks(); empty: one clock for all. Rounding changes times by less than 1 ns. After an
+/// error, files that are already written remain.
 Status write_run(const RecordSource& source, const std::string& directory_path,
                  const std::vector<TraceClock>& clocks = {});
 

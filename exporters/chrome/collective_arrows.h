@@ -9,14 +9,13 @@
 namespace megascope::chrome {
 
 /// The arrows of a collective, as seen by one member. In the Trace Event Format an arrow is lost if
-/// it starts after its end. Arrows therefore follow the data: they start where a member enters, and
-/// end where a member leaves that cannot have left earlier.
+/// it starts after its end. Arrows therefore follow the data. An arrow starts when a member enters,
+/// and ends when a member leaves that must have waited for it.
 ///
 /// - One to all (bcast, scatter): from the root to each member.
 /// - All to one (gather, reduce): from each member to the root.
-/// - Others: no member leaves before all have entered; one arrow from the first rank through the
-///   others, in the order of leaving.
-/// others, in the order of leaving.
+/// - Others: no member leaves before all have entered; one arrow starts at the first rank and
+///   passes through the other ranks, in the order in which they leave.
 class CollectiveArrows {
  public:
   /// process must outlive this object.
@@ -25,11 +24,12 @@ class CollectiveArrows {
 
   /// The arrows that touch one member's call.
   struct Part {
-    std::uint64_t start = 0;          ///< arrow that starts where the member enters; 0: none
-    std::uint64_t step = 0;           ///< arrow that passes through where the member leaves
-    std::vector<std::uint64_t> ends;  ///< arrows that end where the member leaves
+    std::uint64_t start = 0;  ///< arrow that starts when the member enters; 0: none
+    std::uint64_t step = 0;  ///< arrow that passes through the call when the member leaves; 0: none
+    std::vector<std::uint64_t> ends;  ///< arrows that end when the member leaves
   };
-  /// event: the start or completion of a collective; operation: its kind.
+  /// Returns the arrows of one call. event: the start or completion of a collective. operation: the
+  /// kind of the collective.
   Part part_of(events::CollectiveOperation event, CollectiveOp operation) const;
 
  private:

@@ -7,12 +7,12 @@
 
 namespace megascope::chrome {
 
-/// Name, category, time and arguments of a finding as members of a JSON object.
+/// Returns the name, category, time and arguments of a finding as members of a JSON object.
 std::string finding_text(const Annotation& finding);
 
-/// The events of a process "MegaScope findings", shown above the ranks with one row for each
-/// finding. These are the first events of a file. Empty if there are no findings. event_count:
-/// increased by the number of events.
+/// Returns the events of a process "MegaScope findings", which viewers show above the ranks, with
+/// one row for each finding. They must be the first events of a file. Returns an empty text if
+/// there are no findings. event_count: increased by the number of events.
 std::string all_findings(const Annotations& annotations, std::uint64_t& event_count);
 
 }  // namespace megascope::chrome

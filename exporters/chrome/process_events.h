@@ -39,7 +39,8 @@ class ProcessEvents {
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t event_count() const { return event_count_; }
-  /// Messages and collectives whose arrow has no end, because the call has zero duration.
+  /// Returns the number of messages and collectives whose arrow has no end, because the call has
+  /// zero duration.
   std::uint64_t lost_arrow_count() const { return lost_arrow_count_; }
 
  private:
@@ -67,7 +68,7 @@ class ProcessEvents {
   void complete_collective(const timeline::Event& event, events::CollectiveCompletion collective,
                            RegionId region);
   void start_operation(const timeline::Event& event, const Fact& fact, RequestId request);
-  /// ending: the view of the event that ends the operation.
+  /// ending: the event (event_view.h) that ends the operation.
   template <class Ending>
   void complete_operation(const timeline::Event& event, Ending ending);
   void add_flow(char phase, std::string_view kind, std::uint64_t id, LocationId location,

@@ -11,11 +11,11 @@ namespace megascope::timeline {
 /// Summary of the file accesses in the facts of a call.
 struct FileSummary {
   FileId file = kNoFile;  ///< file of the first access
-  bool is_used = false;   ///< there are accesses
+  bool is_used = false;   ///< true: the call has at least one access
   bool is_of_one_file = true;
   bool is_moved = false;             ///< the first access sets the file pointer or the view
   bool has_size = false;             ///< the first access sets or returns the size
-  std::uint64_t offset = kNoOffset;  ///< of the first access
+  std::uint64_t offset = kNoOffset;  ///< offset of the first access
   std::uint64_t size = 0;
   CommId comm = kNoComm;        ///< communicator of all accesses; kNoComm if they differ
   std::uint64_t started = 0;    ///< nonblocking transfers started

@@ -17,10 +17,10 @@ Status agree(Collective& members, Status mine);
 /// Replaces `count` on every member by the sum over all members. Collective.
 Status add_up(Collective& members, std::uint64_t& count);
 
-/// One file that all members write together: the parts of members 0, 1, 2, … in this order, of any
-/// size. A part is buffered in memory, and from kMemoryBytes on in a temporary file in the same
-/// directory. The file gets its final name only when it is complete; on failure it is removed. An
-/// existing file is not overwritten.
+/// One file that all members write together. It consists of the parts of all members, in the order
+/// of the members; a part may have any size. A part is buffered in memory up to kMemoryBytes, and
+/// beyond that in a temporary file in the same directory. The file gets its final name when it is
+/// complete. On failure it is removed. An existing file is not overwritten.
 ///
 /// Call order: open, any number of writes, finish. open and finish are collective. After a
 /// successful open all members must call finish, with an error if one occurred.
@@ -56,7 +56,8 @@ class JointFile {
   /// Temporary name of the incomplete file, chosen by member 0, which writes its part directly to
   /// it.
   std::string part_path_;
-  /// This member's part when it exceeds kMemoryBytes; on member 0 the file itself.
+  /// Temporary file with this member's part if the part exceeds kMemoryBytes. On member 0, the
+  /// joint file itself.
   files::FreshFile piece_;
   bool has_piece_ = false;
   std::vector<char> pending_;

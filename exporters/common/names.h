@@ -20,7 +20,7 @@ inline std::string file_name(const FileDefinition& file) {
   return file.name.empty() ? "file " + std::to_string(file.id) : file.name;
 }
 
-/// "Rank 3 (node17)"
+/// Returns the name of a process, for example "Rank 3 (node17)".
 inline std::string process_name(const ProcessInfo& process) {
   const std::string name = "Rank " + std::to_string(process.world_rank);
   return process.host.empty() ? name : name + " (" + process.host + ")";
@@ -30,11 +30,11 @@ inline std::string thread_name(const LocationDefinition& location) {
   return location.name.empty() ? "thread " + std::to_string(location.id) : location.name;
 }
 
-/// "layer.3.qkv.weight"
+/// Returns the name of a tensor, for example "layer.3.qkv.weight".
 inline std::string tensor_name(const ProcessDefinitions& process, TensorId id) {
   return id < process.tensors.size() ? process.tensors[id] : "tensor " + std::to_string(id);
 }
-/// "float32 [8, 128]"
+/// Returns a shape as text, for example "float32 [8, 128]".
 inline std::string shape_text(const TensorShape& shape) {
   std::string text(kElementTypeNames[static_cast<std::size_t>(shape.type)]);
   text += " [";
@@ -43,7 +43,7 @@ inline std::string shape_text(const TensorShape& shape) {
   return text + "]";
 }
 
-/// The category of a region's slices: its group, else its paradigm.
+/// Returns the category of a region's slices: its group, or its paradigm if it has no group.
 inline std::string category(const RegionDefinition& region) {
   if (!region.group.empty()) return region.group;
   switch (region.paradigm) {

@@ -13,9 +13,14 @@
 namespace megascope::timeline {
 
 /// A call that is entered or left, or a point recorded by the application. `call` and `leave_ns`
-/// are set for kEnter, `point` for kPoint; pointers are valid until the next event is taken.
+/// are set for kEnter, and `point` for kPoint. Pointers are valid until the next call of
+/// Timeline::next().
 struct Event {
-  enum class Kind : std::uint8_t { kEnter, kLeave, kPoint };
+  enum class Kind : std::uint8_t {
+    kEnter,  ///< a call or region is entered
+    kLeave,  ///< the innermost call or region of the location is left
+    kPoint   ///< the application recorded a point
+  };
 
   Kind kind = Kind::kEnter;
   LocationId location = 0;
@@ -24,7 +29,7 @@ struct Event {
   std::uint64_t leave_ns = 0;  ///< kEnter: when the call will be left
   const Call* call = nullptr;
   const Point* point = nullptr;
-  /// Of the call's message facts, in order (MessageOrder::flow_ids)
+  /// Flow ids of the call's message facts, in order (MessageOrder::flow_ids).
   std::span<const std::uint64_t> flow_ids;
 };
 
@@ -37,7 +42,7 @@ class Timeline {
   /// source and order must outlive this object.
   Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order);
 
-  /// Gets the next event. False at the end.
+  /// Sets `event` to the next event. Returns false if there are no more events.
   bool next(Event& event);
 
  private:
@@ -60,20 +65,20 @@ class Timeline {
     bool is_entered = false;  ///< `call` was returned by next()
     std::vector<Frame> open;
     std::uint64_t now_ns = 0;
-    std::span<const std::uint64_t> flow_ids;  ///< of the calls from `call` on
+    std::span<const std::uint64_t> flow_ids;  ///< flow ids of `call` and all later calls
 
     void fetch();
     void fetch_point();
     bool has_events() const { return has_call || !open.empty(); }
     bool is_at_end() const { return !has_events() && !has_point; }
-    /// Whether the next event is a point.
+    /// Returns whether the next event is a point.
     bool reports_next() const {
       return has_point && (!has_events() || point.time_ns < next_event_ns());
     }
     std::uint64_t next_event_ns() const {
       return leaves_next() ? open.back().leave_ns : call.enter_ns;
     }
-    /// Whether the next event leaves the innermost call.
+    /// Returns whether the next event leaves the innermost call.
     bool leaves_next() const;
     std::uint64_t next_time_ns() const;
   };
@@ -86,7 +91,8 @@ class Timeline {
   static void report(Cursor& cursor, Event& event);
 
   UserRegions regions_;
-  /// A heap, earliest event first, followed by the cursor of the last event.
+  /// The cursors as a heap, in which the earliest event is first. If has_current_, the last element
+  /// is not in the heap: it is the cursor of the event that was returned last.
   std::vector<Cursor> cursors_;
   bool has_current_ = false;
 };

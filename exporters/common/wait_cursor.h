@@ -10,7 +10,8 @@
 
 namespace megascope::timeline {
 
-/// Display name of a wait: its kind and the rank waited for, e.g. "late sender: rank 3".
+/// Returns the display name of a wait: its kind and the rank waited for, for example "late sender:
+/// rank 3".
 inline std::string wait_name(const Annotations& annotations, const WaitAnnotation& wait) {
   const std::string kind = wait.kind < annotations.wait_kinds.size()
                                ? annotations.wait_kinds[wait.kind]
@@ -38,8 +39,8 @@ class WaitCursor {
 
   bool is_empty() const { return rest_.empty(); }
 
-  /// The wait of a call; null: it did not wait. Calls of one location must be passed in order of
-  /// entry.
+  /// Returns the wait of a call; nullptr if the call did not wait. Calls of one location must be
+  /// passed in order of entry.
   const WaitAnnotation* of(LocationId location, std::uint64_t enter_ns, std::uint64_t leave_ns) {
     if (location >= rest_.size()) return nullptr;
     std::span<const WaitAnnotation>& rest = rest_[location];

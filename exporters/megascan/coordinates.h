@@ -19,16 +19,16 @@ struct GridCoordinates {
 };
 
 /// Determines the coordinates of a process in the parallel groups "dp", "pp" and "tp". In a
-/// dimension that is not annotated, the index is 0 and the size 1. Returns an error if none of the
-/// three is.
+/// dimension that is not annotated, the index is 0 and the size 1. Returns an error if the process
+/// annotates none of the three.
 Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates);
 
-/// File name, e.g. "benchmark-data-0-pipeline-1-tensor-0.json".
+/// Returns the file name of a rank, for example "benchmark-data-0-pipeline-1-tensor-0.json".
 std::string file_name(const GridCoordinates& coordinates);
 
 /// Determines the coordinates of the ranks that this member of the collective exports, in their
-/// order. Collective. Returns the same error on all members if a rank has no coordinates or two
-/// ranks have the same.
+/// order. Collective. Returns the same error on all members if a rank has no coordinates, or if two
+/// ranks have equal coordinates.
 Status find_coordinates(const RecordSource& source, Collective& members,
                         std::vector<GridCoordinates>& by_rank);
 

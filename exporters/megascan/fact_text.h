@@ -13,27 +13,31 @@
 
 namespace megascope::megascan {
 
-/// Returns the name of the operation at the other end of a message in MegaScan's naming: the same
-/// name with "send" and "recv" exchanged, except for irregular names ("recv-extra"). is_both_ways:
-/// the operation sends and receives; unless its name is irregular, the other end has the same name.
-/// Empty: the name does not specify the other end.
+/// Returns the name that MegaScan gives to the operation at the other end of a message. It is
+/// `operation` with "send" and "recv" exchanged, except for some irregular names such as
+/// "recv-extra". is_both_ways: the operation sends and receives. Its other end then has the same
+/// name, except for irregular names. Returns an empty name if `operation` does not determine the
+/// other end.
 std::string partner_of(std::string_view operation, bool is_both_ways);
 
 /// Writes the facts of a process's calls as members of a JSON object, each preceded by a comma.
 /// - MegaScan's attributes: micro_batch_index, model_chunk, expect, group (world ranks of the
-///   others), data (bytes of messages, both directions), bandwidth.
-/// - Additional attributes: seq_id; sends and receives as repeated communicator, peer, tag, bytes;
-///   collectives as repeated communicator, sequence, root, bytes sent, bytes received.
-/// A message is written at its send and at its arrival; a nonblocking collective where it
-/// completes.
+///   partners), data (bytes of messages in both directions), bandwidth.
+/// - Additional attributes: seq_id; one list for sends and one for receives, with communicator,
+///   peer, tag and bytes of each message in succession; one list for collectives, with
+///   communicator, sequence, root, bytes sent and bytes received of each.
+///
+/// A message is written with the call that sends it and with the call in which it arrives. A
+/// nonblocking collective is written with the call that completes it.
 class FactText {
  public:
-  /// Larger groups are omitted, because MegaScan's time and memory grow with them.
+  /// Largest size of a group that is written. Larger groups are omitted, because MegaScan's time
+  /// and memory grow with the size.
   static constexpr std::int64_t kWidestGroup = 1024;
 
   explicit FactText(const ProcessDefinitions& process);
 
-  /// Appends the members. name: of the call's operation.
+  /// Appends the members. name: name of the call's operation.
   void write(const Call& call, std::string_view name, timeline::JsonText& to, Tally& tally);
 
  private:

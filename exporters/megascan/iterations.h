@@ -12,7 +12,7 @@
 
 namespace megascope::megascan {
 
-/// One step, from its first begin to its last end on any rank.
+/// One step. It lasts from the earliest begin to the latest end of the step on any rank.
 struct Iteration {
   std::int32_t step = kNoStep;
   std::uint64_t begin_ns = 0;
@@ -24,16 +24,18 @@ struct Iteration {
 /// same time, as MegaScan assumes; times within an iteration use the common clock.
 class Iterations {
  public:
-  /// Collective; one pass over all calls of the member's ranks.
+  /// Determines the iterations of a run. Collective. Makes one pass over all calls of the member's
+  /// ranks.
   static Status of(const RecordSource& source, Collective& members, Iterations& iterations);
 
   const std::vector<Iteration>& all() const { return all_; }
-  /// Index in all() of the iteration of a step; all().size(): none.
+  /// Returns the index in all() of the iteration of a step; all().size() if there is none.
   std::size_t index_of(std::int32_t step) const;
-  /// The pause between the previous iteration (or the start of the run) and this one; 0 if they
-  /// overlap.
+  /// Returns the time between the end of the previous iteration and the begin of this one; 0 if
+  /// they overlap. For the first iteration, the time since the start of the run.
   std::uint64_t pause_ns(std::size_t index) const;
-  /// Sentences for the user about deviations.
+  /// Returns sentences for the user that state where the iterations deviate from the annotated
+  /// steps.
   std::vector<std::string> notes() const;
 
  private:

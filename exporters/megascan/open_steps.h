@@ -10,13 +10,14 @@
 
 namespace megascope::megascan {
 
-/// The call belongs to no step.
+/// Value of a step number of calls that belong to no step.
 inline constexpr std::int32_t kNoStep = -1;
-/// The step that a call or region carries itself; kNoStep: none.
+/// Returns the step that is annotated on the call or region itself; kNoStep if there is none.
 std::int32_t step_of(const Call& call);
 
-/// Determines the step of each event of a process: the step of the call itself, else of the
-/// enclosing call, else, on threads that annotate no steps, the step open on the annotating thread.
+/// Determines the step of each event of a process. It is the first of these that exists: the step
+/// of the call itself; the step of the innermost enclosing call that has a step; the step that is
+/// open on the thread that annotated a step last.
 class OpenSteps {
  public:
   /// Returns the step of the call or region that is entered; kNoStep for calls outside of steps and

@@ -13,13 +13,16 @@ namespace megascope::megascan {
 struct Tally {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t calls = 0;          ///< calls written
-  std::uint64_t cut_calls = 0;      ///< shown shorter than they were
-  std::uint64_t cut_ns = 0;         ///< total time by which they are shortened
-  std::uint64_t calls_outside = 0;  ///< not in a step, although the run has steps
-  std::uint64_t wide_groups = 0;    ///< rows without `group`, because it has too many members
-  std::uint64_t points = 0;         ///< counter values, marks, tensors
-  std::uint64_t other_facts = 0;    ///< facts about files, windows, values and others
+  std::uint64_t calls = 0;      ///< calls written
+  std::uint64_t cut_calls = 0;  ///< number of calls that are shown shorter than they were
+  std::uint64_t cut_ns = 0;     ///< total time by which they are shortened
+  std::uint64_t
+      calls_outside = 0;  ///< number of calls that are in no step, although the run has steps
+  std::uint64_t
+      wide_groups = 0;  ///< number of rows without `group`, because the group has too many members
+  std::uint64_t points = 0;  ///< number of counter values, marks and tensors, which are omitted
+  std::uint64_t
+      other_facts = 0;  ///< number of omitted facts, for example about files, windows and values
 
   void add(const Tally& other);
 };
@@ -27,7 +30,7 @@ struct Tally {
 /// Replaces the counts on every member by the sums over all members. Collective.
 Status add_up(Collective& members, Tally& tally);
 
-/// One sentence for each kind of omission or change that occurred.
+/// Returns one sentence for each kind of omission or change that occurred.
 std::vector<std::string> notes_of(const Tally& tally);
 
 }  // namespace megascope::megascan

@@ -22,9 +22,11 @@ namespace megascope::megascan {
 /// Writes the rows of one rank: a JSON array of objects, one a line. All iterations of the run are
 /// written, even if the rank has no call in some. The exit row of a call has all its attributes, as
 /// in MegaScan.
-/// Attributes in addition to MegaScan's: `step` and `begin_ns` (of the run) of an iteration;
-/// `stream` (thread) if it is not that of the row "process"; uncut_begin, uncut_end, `unfinished`;
-/// those of FactText.
+///
+/// Attributes in addition to MegaScan's: `step` and `begin_ns` (since the start of the run) of an
+/// iteration; `stream`, if the thread is not that of the row "process"; `uncut_begin` and
+/// `uncut_end` of calls that are shown shorter; `unfinished`; the additional attributes of
+/// FactText.
 class WorkerFile {
  public:
   /// All arguments must outlive this object.
@@ -70,7 +72,7 @@ class WorkerFile {
   const Iterations& iterations_;
   timeline::JointFile& file_;
   FactText facts_;
-  std::string coordinates_text_;      ///< members of every row
+  std::string coordinates_text_;      ///< the coordinates as JSON members, which every row contains
   std::vector<std::string> names_;    ///< escaped region names, by RegionId
   std::vector<bool> is_work_;         ///< by RegionId
   std::vector<std::string> streams_;  ///< escaped location names

@@ -26,8 +26,8 @@ class ChunkPool {
   ChunkPool& operator=(const ChunkPool&) = delete;
   ~ChunkPool();
 
-  /// Returns a chunk; nullptr if the writer already has one (libotf2 then flushes) or memory runs
-  /// out. holder: the writer's own pointer.
+  /// Returns a chunk. Returns nullptr if the writer already has one, upon which libotf2 flushes it,
+  /// or if memory runs out. holder: the writer's own pointer.
   void* take(void** holder, std::uint64_t size_bytes);
   /// Takes a chunk back. is_final: the writer is closed.
   void put_back(void** holder, bool is_final);
@@ -41,9 +41,10 @@ class ChunkPool {
   std::vector<Chunk*> free_;
 };
 
-/// Receives libotf2's error messages instead of standard error, for the lifetime of this object.
-/// Keeps the first error code and the last message: where libotf2 writes the anchor or closes a
-/// file, no call returns the error of a write.
+/// Receives the error messages that libotf2 would otherwise write to standard error, for the
+/// lifetime of this object. Keeps the first error code and the last message. They are needed
+/// because libotf2 returns no error from a call if a write fails while it writes the anchor or
+/// closes a file.
 class ErrorLog {
  public:
   ErrorLog();
@@ -65,11 +66,11 @@ class ErrorLog {
   OTF2_ErrorCallback previous_ = nullptr;
 };
 
-/// An OTF2 archive that all members write together. All members must call the same functions in the
-/// same order: they are collective, except those with a location argument. After an error on any
-/// member, no member may call another function, because libotf2 3.0.2 crashes when an archive that
-/// it could not write is used or closed. Its memory and open files then stay until the process
-/// ends. One thread.
+/// An OTF2 archive that all members write together. Functions are collective, except those with a
+/// location argument: all members must call them in the same order. After an error on any member,
+/// no member may call another function, because libotf2 3.0.2 crashes when an archive that it could
+/// not write is used or closed. The memory and the open files of the archive then remain until the
+/// process ends. One thread.
 class Archive {
  public:
   Archive() = default;
@@ -78,27 +79,28 @@ class Archive {
   ~Archive() = default;
 
   /// Creates the archive. Collective. The directory must exist and hold no archive of this name.
-  /// shown_directory: its name in messages. definition_chunk_bytes: size of the largest definition,
-  /// the same on all members.
+  /// shown_directory: name of the directory in messages. definition_chunk_bytes: size of the
+  /// largest definition, the same on all members.
   Status open(const std::string& directory, const std::string& shown_directory,
               std::uint64_t definition_chunk_bytes, Collective& collective);
   Status open_event_files();
   Status close_event_files();
   Status open_definition_files();
   Status close_definition_files();
-  /// Writes the anchor. The last call, even if it fails.
+  /// Writes the anchor. No function may be called after it, even if it fails.
   Status close();
 
-  /// Opens the event file of a location. Not collective. One writer at a time; never null on
-  /// success.
+  /// Opens the event file of a location. Not collective. Only one writer may be open at a time.
+  /// writer: set on success, and then never nullptr.
   Status open_event_writer(OTF2_LocationRef location, OTF2_EvtWriter*& writer);
-  /// Closes the writer. event_count: number of events, as readers count them.
+  /// Closes the writer. event_count: set to the number of events, as readers count them.
   Status close_event_writer(OTF2_EvtWriter* writer, std::uint64_t& event_count);
   /// Writes an empty file of local definitions. Events refer to global definitions, but readers
   /// expect the file.
   Status write_local_definitions(OTF2_LocationRef location);
 
-  /// Opens the global definitions. Only on member 0; never null on success.
+  /// Opens the global definitions. Called on member 0 only. writer: set on success, and then never
+  /// nullptr.
   Status open_global_definitions(const std::string& creator, const std::string& machine,
                                  OTF2_GlobalDefWriter*& writer);
   Status close_global_definitions(OTF2_GlobalDefWriter* writer);

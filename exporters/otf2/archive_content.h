@@ -32,12 +32,12 @@ struct ArchiveContent {
   std::uint64_t event_count = 0;
 };
 
-/// OTF2 id of a location. That of a main thread equals the world rank.
+/// Returns the OTF2 id of a location. The id of a main thread equals the world rank.
 inline constexpr std::uint64_t location_id(std::int32_t world_rank, std::size_t thread_index) {
   return static_cast<std::uint64_t>(thread_index) << 32 | static_cast<std::uint32_t>(world_rank);
 }
 
-/// The process's LocationIds in the archive's order.
+/// Returns the LocationIds of the process in the order of ProcessEntry::locations.
 std::vector<LocationId> archive_order(const ProcessDefinitions& process);
 
 /// Merges all members' content on member 0, with processes in rank order. O(log members) rounds.

@@ -15,7 +15,7 @@ namespace megascope::otf2 {
 /// directory has no effect. One thread.
 class ArchiveDirectory {
  public:
-  /// directory: the final directory. name: of the archive, e.g. "trace".
+  /// directory: the final directory. name: name of the archive, for example "trace".
   ArchiveDirectory(std::string directory, std::string name, Collective& members);
   ArchiveDirectory(const ArchiveDirectory&) = delete;
   ArchiveDirectory& operator=(const ArchiveDirectory&) = delete;
@@ -23,13 +23,14 @@ class ArchiveDirectory {
   /// Creates the directory. Collective. Returns an error on all members if an archive of this name
   /// exists, or if a member cannot open the directory. Needs /proc.
   Status create();
-  /// Path of the directory through its descriptor, for libotf2. Valid until remove().
+  /// Returns a path of the directory that uses its descriptor, for libotf2. Valid until remove().
   std::string path() const { return "/proc/self/fd/" + std::to_string(opened_.number()); }
-  /// Path of a part of the archive. suffix: "", ".def", ".otf2" or "/<location>.evt".
+  /// Returns the path of a part of the archive. suffix: "", ".def", ".otf2" or "/<location>.evt".
   std::string path_of(const std::string& suffix) const { return path() + "/" + name_ + suffix; }
-  /// Path for messages.
+  /// Returns the path for messages.
   const std::string& shown_path() const { return path_; }
-  /// Gives all parts their final names, the anchor last; all or none. Acts on member 0 only.
+  /// Renames all parts to their final names, the anchor last. All parts are renamed, or none. Acts
+  /// on member 0 only.
   Status publish();
   /// After an error, on each member: redirects the descriptors of files that libotf2 still has open
   /// to /dev/null, so that the removed files take no space and later writes cannot fail.
@@ -48,7 +49,7 @@ class ArchiveDirectory {
   std::string directory_;
   std::string name_;
   Collective& members_;
-  std::string path_;  ///< of the temporary directory; empty: none
+  std::string path_;  ///< path of the temporary directory; empty if there is none
   files::Descriptor opened_;
 };
 

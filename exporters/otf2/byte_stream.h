@@ -51,7 +51,8 @@ class ByteReader {
     rest_ = rest_.subspan(count);
     return result;
   }
-  /// A number of entries that follow; at most the number of remaining bytes.
+  /// Reads the number of entries that follow. Fails if it is larger than the number of remaining
+  /// bytes.
   std::size_t count() {
     const std::uint64_t entries = u64();
     if (entries > rest_.size()) fail();

@@ -25,7 +25,7 @@ class Calls {
     if (error_ == OTF2_SUCCESS) error_ = code;
   }
   bool have_failed() const { return error_ != OTF2_SUCCESS; }
-  /// OTF2_SUCCESS, or the first error.
+  /// Returns OTF2_SUCCESS, or the first error.
   OTF2_ErrorCode error() const { return error_; }
 
  private:

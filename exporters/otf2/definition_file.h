@@ -22,8 +22,9 @@ struct ClockFacts {
   std::int64_t start_realtime_ns = 0;  ///< wall-clock time of ns 0 of the run; 0: unknown
 };
 
-/// OTF2 id of the communicator that represents the threads of a process. These ids follow those of
-/// MPI communicators, without gaps. threaded_ranks: processes with several threads, ascending.
+/// Returns the OTF2 id of the communicator that represents the threads of a process. These ids
+/// follow the ids of MPI communicators, without gaps. threaded_ranks: processes with several
+/// threads, ascending.
 inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
                                   const std::vector<RankRun>& threaded_ranks,
                                   std::int32_t world_rank) {
@@ -32,18 +33,18 @@ inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
   return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(call_site);
 }
 
-/// Writes the global definitions of an archive. Defines only what is referred to, once, before it
-/// is referred to, with ascending ids. Ranks without a trace get a location group and an empty main
-/// thread, so that ranks of MPI_COMM_WORLD equal positions in the group of communication locations,
-/// as OTF2 requires.
+/// Writes the global definitions of an archive. Writes only definitions that others refer to. Each
+/// is written once, before the first reference to it. Ids are ascending. Ranks without a trace get
+/// a location group and an empty main thread, so that ranks of MPI_COMM_WORLD equal positions in
+/// the group of communication locations, as OTF2 requires.
 class DefinitionFile {
  public:
   /// writer: open; closed by the caller. All arguments must outlive this object.
   DefinitionFile(OTF2_GlobalDefWriter* writer, std::int32_t world_size,
                  const SharedDefinitions& definitions, const ArchiveContent& content);
 
-  /// Writes everything, once. Returns OTF2_SUCCESS or the first error, after which nothing is
-  /// written.
+  /// Writes all definitions. Call once. Returns OTF2_SUCCESS or the first error, after which
+  /// nothing is written.
   OTF2_ErrorCode write(const ClockFacts& clock);
 
  private:

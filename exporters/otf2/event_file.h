@@ -20,23 +20,24 @@
 
 namespace megascope::otf2 {
 
-/// Attributes of events; the value is the id in the archive.
+/// Attributes of events. The value of an enumerator is the id of the attribute in the archive.
 enum class EventAttribute : std::uint32_t {
-  /// uint8 on a Leave: 1: the call had not returned when the trace ended; 2: it did not return
-  /// normally (kLeft)
+  /// uint8 on a Leave. Value 1: the call had not returned when the trace ended. Value 2: the call
+  /// did not return normally (kLeft).
   kUnfinished,
   kMpiError,  ///< int64 on a Leave: the error code that the call returned
   /// uint64 on an Enter: number of consecutive unsuccessful calls that this call represents.
   kCallCount,
   /// String on an Enter: the communicator of the call, if it connects to another world.
   kRemoteWorld,
-  kComm,  ///< on a Leave with the attributes below: their communicator
+  kComm,  ///< on a Leave with kFoundSource, kFoundTag and kFoundBytes: the communicator of the
+          ///< message
   /// int64 on a Leave: source of the message found by a probe or test; rank in the communicator.
   kFoundSource,
-  kFoundTag,    ///< int64
-  kFoundBytes,  ///< uint64
+  kFoundTag,    ///< int64 on a Leave: tag of the message found by a probe or test
+  kFoundBytes,  ///< uint64 on a Leave: size of the message found by a probe or test
   kRangeStart,  ///< uint64 on an Enter of a zero-duration region: number of the range that starts
-  kRangeStop,   ///< the same for the range that stops
+  kRangeStop,   ///< uint64 on an Enter of a zero-duration region: number of the range that stops
   kFirstValue,  ///< int64 on a Leave, one for each name in value_fact.h
   /// uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view.
   kFileOffset = kFirstValue + kValueNameCount,
@@ -48,10 +49,11 @@ enum class EventAttribute : std::uint32_t {
 struct EventSummary {
   std::uint64_t last_time_ns = 0;
   bool has_undefined_region = false;
-  std::vector<bool> comms_with_events;  ///< by OTF2 id: has a CommCreate or CommDestroy event
-  /// By OTF2 id of an IoHandle: used by a process without a creation event.
+  std::vector<bool> comms_with_events;  ///< by OTF2 id: true if the communicator has a CommCreate
+                                        ///< or CommDestroy event
+  /// By OTF2 id of an IoHandle: true if a process uses the handle without a creation event.
   std::vector<bool> handles_without_opening;
-  /// By OTF2 id: has an RmaWinCreate or RmaWinDestroy event.
+  /// By OTF2 id: true if the window has an RmaWinCreate or RmaWinDestroy event.
   std::vector<bool> windows_with_events;
 
   void note_handle(std::uint32_t handle) { note(handles_without_opening, handle); }
@@ -66,13 +68,13 @@ struct EventSummary {
   }
 };
 
-/// Finds the operation of a nonblocking collective that was started on another thread than the one
-/// that completes it. Reads the process's streams once, at the first request.
+/// Finds the operation of a nonblocking collective if one thread starts it and another one
+/// completes it. Reads the process's streams once, at the first request.
 class StartedElsewhere {
  public:
   StartedElsewhere(const RecordSource& source, std::int32_t world_rank, const ProcessIds& ids)
       : source_(source), world_rank_(world_rank), ids_(ids) {}
-  /// kNone if the start is not in the trace.
+  /// Returns the operation; kNone if the start is not in the trace.
   CollectiveOp operation(CommId comm, std::uint32_t sequence);
 
  private:
@@ -100,7 +102,8 @@ struct ProcessState {
   RmaProgress rma;
 };
 
-/// The thread of a location; kNoTeam for a main thread.
+/// The place of a thread in the thread contingent of its process, as OTF2 defines it. comm is
+/// kNoTeam for a main thread.
 struct ThreadTeam {
   std::uint32_t comm = kNoTeam;  ///< OTF2 id of the process's thread contingent
   std::uint64_t sequence = 0;    ///< number of the thread in the contingent
@@ -109,10 +112,11 @@ struct ThreadTeam {
 };
 
 /// Writes the calls of one location as OTF2 events: Enter, the events of the call, Leave.
+///
 /// For any input, Enter and Leave are balanced and properly nested and times do not decrease.
-/// Sends, posted receives and begins of collectives have the time of the Enter, which saves a
-/// timestamp each; what is known only at return has the time of the Leave. Memory: the facts of the
-/// open calls.
+/// Sends, posted receives and begins of collectives have the time of the Enter, which saves one
+/// timestamp for each of them. Events that are known only at the return of the call have the time
+/// of the Leave. Memory: the facts of the open calls.
 class EventFile {
  public:
   /// writer: open; closed by the caller. All arguments must outlive this object.
@@ -151,7 +155,7 @@ class EventFile {
   void add_range(const Point& point);
   void leave_before(std::uint64_t time_ns);
   void enter(const Call& call);
-  /// Collects the attributes of an Enter in attributes_. False: there are none.
+  /// Collects the attributes of an Enter in attributes_. Returns false if there are none.
   bool describe(const Call& call);
   bool describe_call_site(const Call& call);
   void start(const Fact& fact, Frame& frame);

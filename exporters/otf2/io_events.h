@@ -20,7 +20,7 @@ struct ProcessIo {
     bool is_opened = false;
     bool is_used = false;
   };
-  /// OTF2 ids of handles that are used but whose opening is not in the trace.
+  /// Returns the OTF2 ids of handles that are used, but whose opening is not in the trace.
   std::vector<std::uint32_t> handles_without_opening() const;
 
   const ProcessDefinitions& definitions;
@@ -36,9 +36,9 @@ class IoEvents {
   IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process)
       : writer_(writer), calls_(calls), process_(process) {}
 
-  /// Write the events at the begin of a call. kept: copy of the fact, whose view is passed to
-  /// finish(); a blocking operation gets a number. list: empty, used for attributes; empty
-  /// afterwards.
+  /// Write the events at the begin of a call. kept: a copy of the fact. The function stores the
+  /// number of a blocking operation in it; pass an event of `kept` to finish(). list: must be
+  /// empty; used for attributes, and empty afterwards.
   void start(events::FileTransfer transfer, Fact& kept, std::uint64_t time_ns,
              OTF2_AttributeList* list);
   void start(events::FileUse use, Fact& kept, std::uint64_t time_ns, OTF2_AttributeList* list);
@@ -61,7 +61,7 @@ class IoEvents {
   ProcessIo& process_;
 };
 
-/// The only I/O paradigm in our archives.
+/// The only I/O paradigm in archives of MegaScope.
 inline constexpr OTF2_IoParadigmRef kMpiIo = 0;
 
 }  // namespace megascope::otf2

@@ -9,15 +9,16 @@
 /// Keys and rank lists, for definitions shared by several processes (shared_definitions.h).
 namespace megascope::otf2 {
 
-/// Combines a hash with a value, or with a list of ranks.
+/// Return a hash that combines `hash` with a value (mixed()), or with a list of ranks
+/// (mixed_ranks()).
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value);
 std::uint64_t mixed_ranks(std::uint64_t hash, const std::vector<RankRun>& runs);
 
-/// Whether the runs contain only ranks of the world, and no more of them than exist.
+/// Returns whether the runs contain only ranks of the world, and at most world_size ranks.
 bool are_ranks(const std::vector<RankRun>& runs, std::int32_t world_size);
 std::int32_t lowest_rank(const std::vector<RankRun>& runs);
 
-/// Serializes runs of ranks, and back.
+/// Serialize runs of ranks (put_runs()) and parse them (get_runs()).
 void put_runs(ByteWriter& to, const std::vector<RankRun>& runs);
 std::vector<RankRun> get_runs(ByteReader& from);
 

@@ -22,8 +22,8 @@ class RequestTable {
 
   RequestTable() : slots_(kFirstSlots) {}
 
-  /// Adds an operation. An entry with the same request is replaced: its completion was not
-  /// recorded.
+  /// Adds an operation. If there is an entry with the same request, it is replaced, because the
+  /// completion of its operation was not recorded.
   void start(const Entry& entry) {
     if (entry.request == kNoRequest) return;
     Entry& slot = slots_[find(entry.request)];
@@ -35,7 +35,8 @@ class RequestTable {
     slot = entry;
   }
 
-  /// Removes and returns the request; `started` is kNone if it is unknown.
+  /// Removes the entry of a request and returns it. Its `started` is kNone if the request is
+  /// unknown.
   Entry complete(RequestId request) {
     const std::size_t index = find(request);
     const Entry entry = slots_[index];
@@ -43,7 +44,7 @@ class RequestTable {
     return entry;
   }
 
-  /// Number of operations in flight.
+  /// Returns the number of operations in flight.
   std::size_t open_count() const { return count_; }
 
  private:
@@ -52,7 +53,7 @@ class RequestTable {
   std::size_t home(RequestId request) const {
     return (request * std::size_t{0x9E3779B1u} >> 7) & (slots_.size() - 1);
   }
-  /// Index of the request, or of its free slot.
+  /// Returns the index of the slot with the request, or of the free slot where it can be added.
   std::size_t find(RequestId request) const {
     std::size_t index = home(request);
     while (slots_[index].request != kNoRequest && slots_[index].request != request) {

@@ -17,7 +17,7 @@ namespace megascope::otf2 {
 
 /// Determines which one-sided operations the calls of one process complete. With one thread this
 /// happens while its calls are read. With several threads all calls are read once in advance, in
-/// order of return, because a thread may complete operations of another one.
+/// order of return, because a thread may complete operations of another thread.
 class RmaProgress {
  public:
   using Done = RmaCompletion::Done;
@@ -25,12 +25,13 @@ class RmaProgress {
   /// source must outlive this object.
   RmaProgress(const RecordSource& source, std::int32_t world_rank);
 
-  /// Reports an operation, at its Enter.
+  /// Adds an operation. Call it at the Enter of the operation's call.
   void issue(const Fact& fact) {
     if (!has_threads_) completion_.add(fact);
   }
-  /// The operations that a call completes, at its Leave. call_index: of the location's calls in
-  /// order of entry, from 0. Valid until the next call of this function.
+  /// Returns the operations that a call completes. Call it at the Leave of the call. call_index:
+  /// number of the call among those of the location in order of entry, from 0. Valid until the next
+  /// call of this function.
   std::span<const Done> complete(LocationId location, std::uint64_t call_index,
                                  std::span<const Fact> facts);
 
@@ -60,7 +61,8 @@ class RmaEvents {
   RmaEvents(OTF2_EvtWriter* writer, Calls& calls, const ProcessWindows& ids)
       : writer_(writer), calls_(calls), ids_(ids) {}
 
-  /// Write the event at the Enter. True: the fact needs finish() at the Leave.
+  /// Write the event at the Enter. The functions that return a bool return true if finish() must be
+  /// called for the fact at the Leave.
   void start(events::RmaOperation operation, std::uint64_t time_ns);
   bool start(events::RmaSync sync, std::uint64_t time_ns);
   bool start(events::WindowUse use, std::uint64_t time_ns);
@@ -68,7 +70,7 @@ class RmaEvents {
   /// Writes the event at the Leave, after complete(). Returns the OTF2 id of the window if the
   /// event is RmaWinCreate or RmaWinDestroy; else ProcessWindows::kUndefined.
   std::uint32_t finish(const Fact& fact, std::uint64_t time_ns);
-  /// MPI_Test with an incomplete request of an operation.
+  /// Writes the event of an MPI_Test that finds the request of an operation incomplete.
   void test(events::RequestUse use, std::uint64_t time_ns);
 
  private:

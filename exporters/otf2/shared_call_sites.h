@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-/// Call sites, unified over the processes (see shared_definitions.h).
+/// Call sites, unified over the processes (see shared_definitions.h): equal call sites of several
+/// processes become one definition.
 namespace megascope::otf2 {
 
 struct SourceLine {
@@ -19,8 +20,9 @@ struct SourceLine {
   auto operator<=>(const SourceLine&) const = default;
 };
 
-/// Positions are OTF2 ids: of strings, which are the first ones of the archive, and of
-/// SourceCodeLocation. No duplicates. Empty unless call sites were recorded.
+/// The index of an entry is its OTF2 id. For `texts` this is the id of a string; these are the
+/// first strings of the archive. For `lines` it is the id of a SourceCodeLocation. No duplicates.
+/// Empty if call sites were not recorded.
 struct SharedCallSites {
   std::vector<std::string> texts;  ///< "solve (heat.c:42)"
   std::vector<SourceLine> lines;   ///< known source lines
@@ -48,11 +50,11 @@ class ProcessCallSites {
   static constexpr std::uint32_t
       kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_STRING, _SOURCE_CODE_LOCATION
 
-  /// kUndefined if the trace does not define it.
+  /// Returns the id of the text; kUndefined if the trace does not define the call site.
   std::uint32_t text(std::uint32_t site) const {
     return site < texts_.size() ? texts_[site] : kUndefined;
   }
-  /// kUndefined if the line is unknown.
+  /// Returns the id of the source line; kUndefined if the line is unknown.
   std::uint32_t line(std::uint32_t site) const {
     return site < lines_.size() ? lines_[site] : kUndefined;
   }

@@ -8,13 +8,14 @@
 #include <unordered_map>
 #include <vector>
 
-/// User counters, unified over the processes by name (see shared_definitions.h). Positions are OTF2
-/// ids of MetricMember and MetricClass.
+/// User counters, unified over the processes (see shared_definitions.h): counters of equal name
+/// become one definition. The index of a counter is its OTF2 id, both of MetricMember and of
+/// MetricClass.
 namespace megascope::otf2 {
 
 struct SharedCounter {
   std::string name;
-  std::string unit;  ///< of the first process that defines it
+  std::string unit;  ///< unit in the first process that defines the counter
 };
 
 std::vector<SharedCounter> collect_counters(const ProcessDefinitions& process);
@@ -33,7 +34,7 @@ class ProcessCounters {
   ProcessCounters(const ProcessDefinitions& process, const CounterIds& ids);
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;
-  /// kUndefined if the trace does not define it.
+  /// Returns the id of a counter; kUndefined if the trace does not define it.
   std::uint32_t counter(CounterId id) const { return id < ids_.size() ? ids_[id] : kUndefined; }
 
  private:

@@ -18,20 +18,21 @@
 
 namespace megascope::otf2 {
 
-/// A communicator as all its members know it. `key` is a hash of kind, global name and members, so
-/// that two communicators never share one, even if traces are inconsistent. Never 0.
+/// A communicator as all its members know it. `key` is a hash of kind, global name and members.
+/// Different communicators therefore have different keys, even if traces are inconsistent. A key is
+/// never 0.
 struct SharedComm {
   std::uint64_t key = 0;
   std::uint64_t parent_key = 0;  ///< 0: none, or unknown
   CommKind kind = CommKind::kIntra;
   std::string name;
-  std::vector<RankRun> members;  ///< world ranks; for kInter of group A, for kSelf empty
+  std::vector<RankRun> members;  ///< world ranks. kInter: those of group A. kSelf: empty
   /// kInter: group B. Group A is the one with the lowest world rank.
   std::vector<RankRun> remote_members;
 };
 
 /// The definitions of several processes, without duplicates, in order of first appearance by world
-/// rank. Positions in these lists are OTF2 ids.
+/// rank. The index in each of these lists is an OTF2 id.
 struct SharedDefinitions {
   std::vector<RegionDefinition> regions;  ///< `id` is unused
   std::vector<SharedComm> comms;
@@ -39,16 +40,18 @@ struct SharedDefinitions {
   SharedFiles files;
   SharedWindows windows;
   SharedCallSites call_sites;
-  /// Names without duplicates; their strings follow those of the call sites.
+  /// Names of inter-world communicators, without duplicates. Their strings follow those of the call
+  /// sites.
   std::vector<std::string> remote_worlds;
   std::vector<RankRun> world_ranks;     ///< processes whose definitions are included
   std::vector<RankRun> threaded_ranks;  ///< of these, processes with several threads
-  /// Write intercommunicators as communicators: group A, then B. Set on member 0, not encoded;
-  /// MEGASCOPE_OTF2_INTERCOMM.
+  /// true: intercommunicators are written as communicators, with the ranks of group A before those
+  /// of group B. Set by MEGASCOPE_OTF2_INTERCOMM on member 0; encode_definitions() does not encode
+  /// it.
   bool has_plain_comms = false;
 };
 
-/// The definitions of all processes of a source.
+/// Returns the definitions of all processes of a source.
 SharedDefinitions collect_definitions(const RecordSource& source);
 /// Appends the entries that `mine` lacks. O(both).
 void merge_definitions(SharedDefinitions& mine, SharedDefinitions theirs);
@@ -57,7 +60,8 @@ Collective::Bytes encode_definitions(const SharedDefinitions& definitions);
 /// Returns an error if the bytes are not from encode_definitions().
 Status decode_definitions(std::span<const std::byte> bytes, SharedDefinitions& definitions);
 
-/// Key by which regions are unified. A user region never equals an MPI function of the same name.
+/// Returns the key by which regions are unified. The keys of a user region and of an MPI function
+/// of the same name differ.
 std::string region_key(const RegionDefinition& region);
 
 /// OTF2 ids by name. The same on all members.
@@ -72,7 +76,8 @@ struct IdTable {
   std::vector<RankRun> world_ranks;     ///< processes with a trace, on any member
   std::vector<RankRun> threaded_ranks;  ///< of these, processes with several threads
   bool has_plain_comms = false;         ///< as SharedDefinitions::has_plain_comms
-  /// Region of calls whose region the trace does not define.
+  /// Returns the OTF2 id of the region that is used for calls whose region the trace does not
+  /// define.
   std::uint32_t undefined_region() const { return static_cast<std::uint32_t>(regions.size()); }
 };
 
@@ -90,23 +95,26 @@ class ProcessIds {
   std::uint32_t region(RegionId id) const {
     return id < regions_.size() ? regions_[id] : undefined_region_;
   }
-  /// The operation of a region; kNone if it is not a collective.
+  /// Returns the operation of a region; kNone if the region is not a collective.
   CollectiveOp collective_op(RegionId id) const {
     return id < operations_.size() ? operations_[id] : CollectiveOp::kNone;
   }
-  /// OTF2_UNDEFINED_COMM if the trace does not define it.
+  /// Returns the id of a communicator; OTF2_UNDEFINED_COMM if the trace does not define it.
   std::uint32_t comm(CommId id) const { return id < comms_.size() ? comms_[id] : kUndefinedComm; }
 
-  /// Rank of a peer in OTF2's terms: for an intercommunicator in the remote group, or with
-  /// has_plain_comms in both groups.
+  /// Returns the rank of a peer as OTF2 defines it. For an intercommunicator, this is the rank in
+  /// the remote group. If has_plain_comms, it is the rank in the communicator that contains both
+  /// groups.
   std::uint32_t peer(CommId id, std::int32_t rank) const {
     return static_cast<std::uint32_t>(
         id < plain_.size() && plain_[id].is_plain ? plain_[id].first_remote + rank : rank);
   }
-  /// Root of a collective; accepts kSelfRoot, kProcNullRoot and kNoPeer.
+  /// Returns the root of a collective as OTF2 defines it. root: a rank, kSelfRoot, kProcNullRoot or
+  /// kNoPeer.
   std::uint32_t root(CommId id, std::int32_t root) const;
 
-  /// String id of the name of an inter-world communicator; kNoText for others.
+  /// Returns the string id of the name of an inter-world communicator; kNoText for other
+  /// communicators.
   std::uint32_t remote_world(CommId id) const {
     return id < remote_worlds_.size() ? remote_worlds_[id] : kNoText;
   }
@@ -125,13 +133,13 @@ class ProcessIds {
   /// Ranks in an intercommunicator that is written as a communicator.
   struct PlainComm {
     bool is_plain = false;
-    std::int32_t first_remote = 0;  ///< rank of the remote group's rank 0
-    std::int32_t own = 0;           ///< rank of this process
+    std::int32_t first_remote = 0;  ///< rank in the communicator of rank 0 of the remote group
+    std::int32_t own = 0;           ///< rank in the communicator of this process
   };
   static PlainComm plain_comm(const CommDefinition& comm, const SharedComm& shared);
 
   std::vector<std::uint32_t> comms_;          ///< by CommId
-  std::vector<PlainComm> plain_;              ///< by CommId; empty unless has_plain_comms
+  std::vector<PlainComm> plain_;              ///< by CommId; empty if has_plain_comms is false
   std::vector<std::uint32_t> remote_worlds_;  ///< by CommId
   ProcessCounters counters_;
   ProcessFiles files_;

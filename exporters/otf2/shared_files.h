@@ -8,7 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-/// Files and their handles, unified over the processes (see shared_definitions.h).
+/// Files and their handles, unified over the processes (see shared_definitions.h): equal files and
+/// openings become one definition.
 namespace megascope::otf2 {
 
 /// A file, identified by its name. `key` is never 0.
@@ -25,13 +26,13 @@ struct SharedHandle {
   std::uint16_t mode = kFileModeNone;
 };
 
-/// Positions are OTF2 ids of IoFile and IoHandle.
+/// The index of an entry is its OTF2 id: of an IoFile in `files`, of an IoHandle in `handles`.
 struct SharedFiles {
   std::vector<SharedFile> files;
   std::vector<SharedHandle> handles;
 };
 
-/// The files of one process. comm_keys: by CommId.
+/// Returns the files of one process. comm_keys: by CommId.
 SharedFiles collect_files(const ProcessDefinitions& process,
                           const std::vector<std::uint64_t>& comm_keys);
 /// Appends the entries that `mine` lacks. O(both).
@@ -56,8 +57,8 @@ class ProcessFiles {
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_IO_HANDLE, _FILE
 
-  /// OTF2 id of the opening; kUndefined if the trace does not define it, or it is a name without an
-  /// opening.
+  /// Returns the OTF2 id of an opening of a file. Returns kUndefined if the trace does not define
+  /// `id`, or if `id` is only a file name that was not opened.
   std::uint32_t handle(FileId id) const { return id < handles_.size() ? handles_[id] : kUndefined; }
   std::uint32_t file(FileId id) const { return id < files_.size() ? files_[id] : kUndefined; }
 

@@ -20,13 +20,14 @@ struct SharedWindow {
   std::string name;
 };
 
-/// `key` is a hash of the members; never 0.
+/// A group of ranks. `key` is a hash of the members, and never 0.
 struct SharedGroup {
   std::uint64_t key = 0;
   std::vector<RankRun> members;  ///< world ranks
 };
 
-/// Positions are OTF2 ids of RmaWin and, counted from kFirstGroup, of Group.
+/// The index of a window is its OTF2 id (RmaWin). The index of a group plus kFirstGroup is its OTF2
+/// id (Group).
 struct SharedWindows {
   std::vector<SharedWindow> windows;
   std::vector<SharedGroup> groups;
@@ -35,7 +36,8 @@ struct SharedWindows {
 /// OTF2 id of the first of these groups. Id 0 is the group of communication locations.
 inline constexpr std::uint32_t kFirstGroup = 1;
 
-/// The windows of one process. comm_keys: by CommId; 0: invalid definition.
+/// Returns the windows of one process. comm_keys: by CommId; 0 for a communicator whose definition
+/// is invalid.
 SharedWindows collect_windows(const ProcessDefinitions& process,
                               const std::vector<std::uint64_t>& comm_keys, std::int32_t world_size);
 /// Appends the entries that `mine` lacks. O(both).
@@ -60,12 +62,13 @@ class ProcessWindows {
 
   static constexpr std::uint32_t kUndefined = 0xFFFFFFFF;  ///< OTF2_UNDEFINED_RMA_WIN, _GROUP
 
-  /// kUndefined if the trace does not define it.
+  /// Return the id of a window or group; kUndefined if the trace does not define it.
   std::uint32_t window(WinId id) const { return id < windows_.size() ? windows_[id] : kUndefined; }
   std::uint32_t group(GroupId id) const { return id < groups_.size() ? groups_[id] : kUndefined; }
-  /// Whether creating the window allocated its memory.
+  /// Returns whether the call that created the window allocated its memory.
   bool is_allocated(WinId id) const { return id < is_allocated_.size() && is_allocated_[id]; }
-  /// This process's rank in a communicator; 0 if the trace does not define it.
+  /// Returns this process's rank in a communicator; 0 if the trace does not define the
+  /// communicator.
   std::uint32_t my_rank(CommId id) const { return id < my_ranks_.size() ? my_ranks_[id] : 0; }
 
  private:

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-/// Converts our enumerations to OTF2's.
+/// Converts MegaScope's enumerations to those of OTF2.
 namespace megascope::otf2 {
 
-/// kNone becomes a barrier, which OTF2 readers show for operations that move no data.
+/// Returns a barrier for kNone, because OTF2 readers show operations that move no data as barriers.
 OTF2_CollectiveOp otf2_operation(CollectiveOp operation);
 OTF2_RegionRole otf2_role(RegionRole role);
 OTF2_Paradigm otf2_paradigm(Paradigm paradigm);
@@ -21,9 +21,8 @@ OTF2_IoCreationFlag otf2_creation_flags(std::uint16_t mode);
 OTF2_IoStatusFlag otf2_status_flags(std::uint16_t mode);
 OTF2_IoSeekOption otf2_seek_option(SeekFrom from);
 
-/// The root of a collective: a rank in the communicator, or kNoPeer, kSelfRoot or kProcNullRoot.
-/// OTF2 CollectiveRoot.
-/// OTF2 CollectiveRoot.
+/// Returns the root of a collective as OTF2's CollectiveRoot. root: a rank in the communicator,
+/// kNoPeer, kSelfRoot or kProcNullRoot.
 std::uint32_t otf2_root(std::int32_t root);
 
 }  // namespace megascope::otf2

@@ -9,9 +9,10 @@
 
 namespace megascope::perfetto {
 
-/// Assigns each nonblocking operation or range in flight to the lowest free lane, because slices of
-/// one track must nest and these may overlap. At most kMaxLanes at a time; further ones get no
-/// lane. Number: identifies the operation or range; not 0.
+/// Assigns each nonblocking operation or range in flight to the lowest free lane. A lane becomes a
+/// track. Operations and ranges may overlap, but slices of one track must nest. At most kMaxLanes
+/// operations or ranges have a lane at a time; further ones get none. Number: type of the number
+/// that identifies an operation or range; 0 is not valid.
 template <class Number>
 class Lanes {
  public:
@@ -19,7 +20,7 @@ class Lanes {
   static constexpr std::uint32_t kNoLane = 0xFFFFFFFF;
 
   /// Returns the lane; kNoLane if the number is 0 or in flight already, or if all lanes are in use.
-  /// is_new: the lane is used for the first time.
+  /// is_new: set to true if the lane is used for the first time.
   std::uint32_t start(Number number, bool& is_new) {
     is_new = false;
     if (number == 0) return kNoLane;

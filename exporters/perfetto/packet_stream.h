@@ -16,12 +16,12 @@
 
 namespace megascope::perfetto {
 
-/// Reusable buffer for one protobuf message, for packets that occur millions of times. `reserve`
-/// must provide the space; the writing functions do not check.
+/// Reusable buffer for one protobuf message, for packets that occur millions of times. The writing
+/// functions do not check the size: reserve() must be called with a sufficient size before them.
 class FieldBuffer {
  public:
   void clear() { size_ = 0; }
-  /// Makes space for `bytes` more.
+  /// Makes space for `bytes` further bytes.
   void reserve(std::size_t bytes) {
     if (size_ + bytes > data_.size()) data_.resize(2 * (size_ + bytes));
   }
@@ -61,15 +61,16 @@ class FieldBuffer {
   std::size_t size_ = 0;
 };
 
-/// Writes the packets of one trusted packet sequence. Timestamps are differences to the previous
-/// packet, on a clock of the sequence that `put_first` defines: ns, exact.
+/// Writes the packets of one trusted packet sequence. put_first() defines a clock of the sequence
+/// with a resolution of 1 ns. A timestamp is the difference to the previous packet on this clock.
 class PacketStream {
  public:
   /// sequence_id: > 0 and unique in the file. file must outlive this object.
   PacketStream(timeline::JointFile& file, std::uint32_t sequence_id);
 
-  /// Writes the first packet: defines the clock, whose ns 0 is the start of the run at
-  /// start_realtime_ns, and the defaults of later packets. interned: content of InternedData.
+  /// Writes the first packet. It defines the clock and the defaults of later packets. Time 0 of the
+  /// clock is the start of the run, at start_realtime_ns. interned: content of the InternedData
+  /// message.
   void put_first(std::int64_t start_realtime_ns, std::uint64_t default_track_uuid,
                  const std::string& interned);
   /// Writes a packet with one message and no timestamp.
@@ -84,7 +85,7 @@ class PacketStream {
 
   timeline::JointFile& file_;
   std::uint32_t sequence_id_;
-  FieldBuffer head_;  ///< of the current packet, without the message
+  FieldBuffer head_;  ///< fields of the current packet, without the message
   FieldBuffer out_;
   std::uint64_t last_time_ns_ = 0;
 };

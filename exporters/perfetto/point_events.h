@@ -20,11 +20,12 @@ class PointEvents {
   PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets)
       : process_(process), names_(names), packets_(packets) {}
 
-  /// event: kPoint, in time order. thread_uuid: track of its location.
+  /// Writes a point. event: of kind kPoint; events must be added in time order. thread_uuid: track
+  /// of its location.
   void add(const timeline::Event& event, std::uint64_t thread_uuid);
-  /// Ranges for which no lane was free.
+  /// Returns the number of ranges for which no lane was free. They are not shown.
   std::uint64_t lost_range_count() const { return lost_range_count_; }
-  /// Counters beyond the limit of tracks; their values are not shown.
+  /// Returns the number of counters beyond the limit of tracks. Their values are not shown.
   std::uint64_t lost_counter_count() const { return lost_counter_count_; }
 
  private:

@@ -21,9 +21,9 @@ namespace megascope::perfetto {
 /// each thread with a slice for each call, and tracks "requests" with a slice for each nonblocking
 /// operation, from the call that starts it to the one that completes it.
 ///
-/// Flows: from the slice of the sending call to the one in which the receive completes; and through
-/// the calls by which the members of a collective enter it, in order of entry (a chain with as many
-/// arrows as members).
+/// There are two kinds of flows. The flow of a message leads from the slice of the sending call to
+/// the slice of the call in which the receive completes. The flow of a collective leads through the
+/// calls with which the members enter the collective, in order of entry.
 class ProcessTrace {
  public:
   /// All arguments must outlive this object. annotations: findings and wait states that the
@@ -36,7 +36,7 @@ class ProcessTrace {
   void write(const std::function<void(std::uint64_t)>& progress);
 
   std::uint64_t slice_count() const { return slice_count_ + waits_.slice_count(); }
-  /// Nonblocking operations for which no lane was free.
+  /// Returns the number of nonblocking operations for which no lane was free.
   std::uint64_t lost_operation_count() const { return lost_operation_count_; }
   std::uint64_t lost_range_count() const { return points_.lost_range_count(); }
   std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
@@ -48,8 +48,8 @@ class ProcessTrace {
     RequestId request = kNoRequest;
     bool has_arguments = false;
   };
-  /// What the open calls of one location need when they are left. The part of each call begins at
-  /// its marks.
+  /// Data of the open calls of one location that are needed when the calls are left. `flows` and
+  /// `endings` contain the entries of all open calls; those of a call begin at its marks.
   struct OpenCalls {
     struct Marks {
       std::size_t flow, ending;
@@ -93,7 +93,7 @@ class ProcessTrace {
   WaitSlices waits_;
   PointEvents points_;
   std::vector<OpenCalls> open_;  ///< by location
-  /// Global name of each communicator with more than one member, else 0.
+  /// By CommId: the global name of the communicator; 0 if it has only one member.
   std::vector<std::uint64_t> comm_seeds_;
   std::uint64_t slice_count_ = 0;
   std::uint64_t lost_operation_count_ = 0;

@@ -15,14 +15,14 @@ inline constexpr std::uint32_t kProcess = 0;
 inline constexpr std::uint32_t kFirstCounter = 1U << 19;  ///< after the threads
 inline constexpr std::uint32_t kMaxCounters = (1U << 19) - (1U << 16);
 inline constexpr std::uint32_t kFirstRange = kFirstCounter + kMaxCounters;  ///< lanes of ranges
-/// Findings use numbers from here downwards.
+/// The tracks of findings use the numbers from kLast downwards.
 inline constexpr std::uint32_t kLast = kTracksPerRank - 1;
 
 inline constexpr std::int32_t pid_of(std::int32_t world_rank) {
   return static_cast<std::int32_t>(kFirstPid + world_rank);
 }
-/// The uuid of a track. index: kProcess, or another number below kTracksPerRank. world_rank −1: the
-/// process of findings.
+/// Returns the uuid of a track. index: kProcess, or another number below kTracksPerRank. world_rank
+/// −1: the process of findings.
 inline constexpr std::uint64_t of_process(std::int32_t world_rank, std::uint32_t index) {
   return static_cast<std::uint64_t>(std::int64_t{world_rank} + 1) * kTracksPerRank + index;
 }

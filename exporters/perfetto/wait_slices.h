@@ -21,8 +21,8 @@ class WaitSlices {
   WaitSlices(const Annotations* annotations, std::int32_t world_rank, PacketStream& packets);
 
   bool is_empty() const { return cursor_.is_empty(); }
-  /// Content for the process's InternedData: event names from first_name on, argument names from
-  /// first_argument on, and one category.
+  /// Returns content for the process's InternedData message. It defines event names with iids from
+  /// first_name on, argument names from first_argument on, and one category.
   std::string interned(std::uint64_t first_name, std::uint64_t first_argument,
                        std::uint64_t category);
 
@@ -46,7 +46,7 @@ class WaitSlices {
   std::span<const WaitAnnotation> waits_;
   timeline::WaitCursor cursor_;
   PacketStream& packets_;
-  /// By kind and rank waited for.
+  /// iids of event names, by kind of the wait and rank waited for.
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> names_;
   std::uint64_t first_argument_ = 0;
   std::uint64_t category_ = 0;

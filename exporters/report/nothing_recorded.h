@@ -7,16 +7,18 @@ namespace megascope::report {
 
 /// Possible causes for a run without a record.
 enum class NothingCause {
-  kStaticProgram,  ///< statically linked: LD_PRELOAD has no effect
+  kStaticProgram,  ///< the program is statically linked, so LD_PRELOAD has no effect
   kNoMpiCall,      ///< the program ended before MPI_Init, or does not call MPI
-  kOtherMpi,       ///< built with an MPI library that this build does not support
-  kFortran,        ///< calls MPI through a Fortran interface
-  kWrongPath,      ///< the library was not found, or not on every node
-  kSecureProgram,  ///< set-user-ID or with capabilities: the loader ignores LD_PRELOAD
-  kDisabled,       ///< MEGASCOPE_ENABLE=0
-  kFiltered,       ///< all functions that it calls are excluded
+  kOtherMpi,   ///< the program was built with an MPI library that this build of MegaScope does not
+               ///< support
+  kFortran,    ///< the program calls MPI through a Fortran interface
+  kWrongPath,  ///< the library was not found, or not on every node
+  kSecureProgram,  ///< the program is set-user-ID or has capabilities, so the loader ignores
+                   ///< LD_PRELOAD
+  kDisabled,       ///< MEGASCOPE_ENABLE=0 is set
+  kFiltered,       ///< a filter excludes all functions that the program calls
   kMpiInside,      ///< MPI is linked into the program, so its calls do not use the dynamic loader
-  kOtherMachine,   ///< for another processor, or 32-bit
+  kOtherMachine,   ///< the program was built for another processor, or for 32 bits
 };
 
 /// What is known about a run without a record.
@@ -34,8 +36,9 @@ struct CauseWords {
 };
 CauseWords words_of(NothingCause cause);
 
-/// The text "Nothing was recorded, because ...": the causes in `found`, or else all causes that are
-/// not excluded, each with its remedy, and where to read more.
+/// Returns a text that begins with "Nothing was recorded, because". It lists the causes in `found`.
+/// If `found` is empty, it lists all causes that are not excluded. Each cause is followed by its
+/// remedy. The text ends with a reference to the documentation.
 std::string nothing_recorded_text(const NothingRecorded& facts);
 
 }  // namespace megascope::report

@@ -32,7 +32,7 @@ inline constexpr std::size_t kMaxUnrecorded = 64;
 inline constexpr std::size_t kMaxNotes = 16;
 inline constexpr std::size_t kMaxLauncherFacts = 32;
 
-/// Name of the row with the rows beyond a limit.
+/// Name of the row that contains the sum of all rows beyond a limit.
 inline constexpr const char kOthersName[] = "(others)";
 
 /// One MPI function, over all ranks and communicators. Times are in ns in all rows.
@@ -44,16 +44,20 @@ struct FunctionRow {
   bool operator==(const FunctionRow&) const = default;
 };
 
-/// kSelf: all MPI_COMM_SELF together. kRemote: inter-world communicator. kOthers: rows beyond the
-/// limit.
-enum class CommRowKind : std::uint8_t { kComm, kSelf, kRemote, kOthers };
+/// Kind of a CommRow.
+enum class CommRowKind : std::uint8_t {
+  kComm,    ///< one communicator
+  kSelf,    ///< the MPI_COMM_SELF of all ranks together
+  kRemote,  ///< one inter-world communicator
+  kOthers   ///< the communicators beyond kMaxComms together
+};
 
-/// Whether ranks called the same collectives, by checksums of their calls
-/// (core/profile/collective_sums.h).
+/// Result of the test whether the ranks called the same collectives. Checksums of their calls are
+/// compared (core/profile/collective_sums.h).
 struct CollectiveCheck {
-  CollectiveSum sum;        ///< of the first rank
+  CollectiveSum sum;        ///< checksum of the first rank
   std::uint64_t ranks = 0;  ///< number of ranks with a checksum
-  bool differs = false;     ///< some of them differ
+  bool differs = false;     ///< true: the checksums of these ranks are not all equal
 
   void merge(const CollectiveCheck& other);
   bool operator==(const CollectiveCheck&) const = default;
@@ -62,12 +66,14 @@ struct CollectiveCheck {
 /// One communicator, over all its recorded members.
 struct CommRow {
   CommRowKind kind = CommRowKind::kComm;
-  std::uint64_t global_name = 0;  ///< 0 unless kComm or kRemote
+  std::uint64_t global_name = 0;  ///< set for kComm and kRemote; otherwise 0
   std::string name;
-  /// Number of ranks; of both groups for an intercommunicator, and of all worlds.
+  /// Number of ranks. For an intercommunicator, the ranks of both groups are counted; for an
+  /// inter-world communicator, those of all worlds.
   std::int64_t size = 0;
   CallTotals totals;
-  CollectiveCheck check = {};  ///< for kComm that all members know by the same name
+  CollectiveCheck check =
+      {};  ///< set for kComm if all members know the communicator by the same global name
 
   bool operator==(const CommRow&) const = default;
 };
@@ -89,8 +95,8 @@ struct FileRow {
   bool operator==(const FileRow&) const = default;
 };
 
-/// Calls of one function from one call site, over all ranks. Call sites are equal if module, build
-/// and offset are.
+/// Calls of one function from one call site, over all ranks. Two call sites are equal if their
+/// module, build and offset are equal.
 struct CallSiteRow {
   std::string function;     ///< the called function, e.g. "MPI_Send"
   CallSiteDefinition site;  ///< id is unused; empty: calls without a call site
@@ -117,7 +123,7 @@ struct RankRow {
   std::int64_t pid = 0;
   std::uint64_t calls = 0;
   std::uint64_t mpi_time_ns = 0;  ///< summed over threads, including start-up
-  std::uint64_t startup_ns = 0;   ///< of it, in MPI_Init and similar calls
+  std::uint64_t startup_ns = 0;   ///< part of mpi_time_ns in MPI_Init and similar calls
   /// From the entry of the first call to the return of the last one.
   std::uint64_t wall_ns = 0;
   std::uint32_t thread_count = 1;  ///< threads that called MPI
@@ -125,7 +131,7 @@ struct RankRow {
   std::uint64_t trace_bytes = 0;
   EndState end_state = EndState::kRunning;
   bool is_standalone = false;
-  CpuTotals cpu = {};  ///< of all threads
+  CpuTotals cpu = {};  ///< sum over all threads
   /// Affinity of the main thread at the start of recording; cores is empty if unknown.
   NodeCpus cpus = {};
 
@@ -136,7 +142,7 @@ struct RankRow {
 struct WaitRow {
   std::int32_t world_rank = 0;
   std::string function;
-  std::string comm;  ///< empty: none, or several
+  std::string comm;  ///< name of the communicator; empty if there is none or there are several
   std::uint64_t calls = 0;
   std::uint64_t time_ns = 0;
 
@@ -158,9 +164,9 @@ struct PendingRow {
   std::int32_t world_rank = 0;
   std::string function;
   std::string comm;
-  std::int32_t peer = kNoPeer;  ///< as in the call's argument
-  std::uint64_t since_ns = 0;   ///< since the rank's first call
-  std::uint64_t time_ns = 0;    ///< until the end of the trace
+  std::int32_t peer = kNoPeer;  ///< rank as in the argument of the call
+  std::uint64_t since_ns = 0;   ///< time of the entry, counted from the rank's first call
+  std::uint64_t time_ns = 0;    ///< duration until the end of the trace
 
   bool operator==(const PendingRow&) const = default;
 };
@@ -178,28 +184,29 @@ struct ExportRow {
 /// Accuracy of the clock synchronization of the run.
 struct ClockFacts {
   std::uint64_t domains = 0;  ///< number of clocks, each shared by some processes; 0: unknown
-  /// Of these, clocks that were set by their nodes' system clock because no measurement was
-  /// possible.
+  /// Number of these clocks that could not be measured. They were set by the system clock of their
+  /// node.
   std::uint64_t unmeasured = 0;
-  double error_ns = 0.0;  ///< upper bound of the error of the others (DomainTime)
+  double error_ns = 0.0;  ///< upper bound of the error of the measured clocks (DomainTime)
 
   bool operator==(const ClockFacts&) const = default;
 };
 
 /// Cost of the exchanges at steps. Durations are sums over steps of the maximum over ranks.
 struct StepExchangeRow {
-  std::uint64_t steps = 0;    ///< steps with a complete exchange; 0: there was none
-  std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
+  std::uint64_t steps = 0;    ///< number of steps with a complete exchange
+  std::uint64_t skipped = 0;  ///< number of these steps whose statistics could not be used
   std::uint64_t step_ns = 0;
   std::uint64_t own_ns = 0;   ///< measurement overhead: tensor statistics and exchange
-  std::uint64_t wait_ns = 0;  ///< of own_ns, time waiting for other ranks
+  std::uint64_t wait_ns = 0;  ///< part of own_ns spent waiting for other ranks
 
   bool operator==(const StepExchangeRow&) const = default;
 };
 
 /// Ranks that reached neither MPI_Finalize nor MPI_Abort.
 struct OpenEndFacts {
-  /// Sentences: where their records end, and which rank ended first; empty: there are none.
+  /// Sentences that state where the records of these ranks end, and which rank ended first. Empty
+  /// if there are no such ranks.
   std::string text;
   std::vector<std::int32_t> first;  ///< ranks that ended first, according to the traces
   std::string evidence;             ///< the kind of evidence, e.g. "awaited"
@@ -212,15 +219,16 @@ struct RunReport {
   std::string version;  ///< version of MegaScope
   std::string run_id;
   std::string job;
-  /// Ids of job and step; for each name the value of the lowest rank.
+  /// Ids of job and step, by name. If ranks have different values, that of the lowest rank is kept.
   std::vector<LauncherFact> launcher;
   std::string world;  ///< ProcessInfo::world, parent_world
   std::string parent_world;
   std::string mpi_library;
-  std::uint8_t interfaces = 0;  ///< interfaces through which MPI was called: kInterfaceC …
+  std::uint8_t interfaces = 0;  ///< set of flags: the interfaces through which MPI was called
+                                ///< (kInterfaceC and similar)
   /// Procedures that some rank called and that cannot be recorded, e.g. "mpi_send_f08_".
   std::vector<std::string> unrecorded;
-  std::vector<std::string> programs;  ///< distinct command lines, that of the lowest rank first
+  std::vector<std::string> programs;  ///< distinct command lines. That of the lowest rank is first
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0: unknown
   std::vector<std::string> nodes;
@@ -228,21 +236,22 @@ struct RunReport {
   std::vector<FunctionRow> functions;  ///< ascending by name
   std::vector<CommRow> comms;          ///< ascending by (kind, global_name)
   std::vector<FileRow> files;          ///< ascending by name
-  /// Ascending by (module, offset, build, function); empty unless call sites were recorded.
+  /// Ascending by (module, offset, build, function). Empty if call sites were not recorded.
   std::vector<CallSiteRow> call_sites;
   std::vector<RegionRow> regions;  ///< ascending by name
-  std::vector<PairRow> pairs;      ///< the largest, by bytes
+  std::vector<PairRow> pairs;      ///< the pairs with the most bytes; at most kMaxPairs
   std::uint64_t pair_count = 0;    ///< number of all pairs that exchanged messages
   SizeTotals messages;             ///< over all pairs
   std::array<SizeTotals, kSizeClassCount> message_sizes{};
-  /// By bytes sent + received in a call; "messages" are calls.
+  /// By the sum of the bytes sent and received in a call. SizeTotals::messages is the number of
+  /// calls.
   std::array<SizeTotals, kSizeClassCount> collective_sizes{};
-  std::vector<WaitRow> waits;       ///< the longest, by time
-  std::vector<PendingRow> pending;  ///< the longest, by time
-  std::uint64_t pending_count = 0;
+  std::vector<WaitRow> waits;       ///< the rows with the longest time; at most kMaxWaits
+  std::vector<PendingRow> pending;  ///< the calls with the longest time; at most kMaxPending
+  std::uint64_t pending_count = 0;  ///< number of all pending calls
   Losses losses{};
-  /// Whether the totals include dropped records. False if they were computed from a trace that
-  /// lacks calls.
+  /// true: the totals include the calls of dropped records. false: they were computed from a trace
+  /// that lacks calls.
   bool covers_all_calls = true;
   std::vector<std::string> notes;  ///< sentences for the user
 
@@ -255,37 +264,37 @@ struct RunReport {
   StepExchangeRow step_exchange;
   std::string verdict;             ///< verdict of `megascope analyze`; empty: none
   std::string verdict_command;     ///< command that computes the verdict; empty: not printed
-  std::string started_by;          ///< run directory of parent_world, if found
+  std::string started_by;          ///< run directory of parent_world; empty if it was not found
   std::vector<RunReport> spawned;  ///< reports of the worlds that this one spawned
 
   bool operator==(const RunReport&) const = default;
 };
 
-/// Adds `theirs`, a report of higher ranks. Associative as long as no limit is reached; beyond a
-/// limit the largest rows are kept.
+/// Adds the report `theirs`, which is of higher ranks, to `mine`. If a table exceeds its limit, its
+/// largest rows are kept. The operation is associative if no table reaches its limit.
 void merge(RunReport& mine, const RunReport& theirs);
 
 /// Sorts the rows of a manually built report and applies the limits. merge() does this itself.
 void bound(RunReport& report);
 
-/// Appends the report in the form in which ranks exchange it.
+/// Appends the report to `to`, in the form in which ranks exchange reports.
 void serialize(const RunReport& report, std::vector<std::byte>& to);
 /// Parses untrusted bytes. Returns an error, or a report within the limits.
 Status parse(std::span<const std::byte> from, RunReport& report);
 
-/// Merges the reports of all members on member 0; those of other members are unspecified
-/// afterwards. Collective; O(log size) rounds.
+/// Merges the reports of all members into that of member 0. The reports of the other members are
+/// unspecified afterwards. Collective, with O(log size) rounds.
 Status merge_up(Collective& collective, RunReport& report);
 
-/// Communicators on which ranks called different collectives. Empty if some rank did not reach
-/// MPI_Finalize or calls were dropped, because ranks then stopped at different points. The pointers
-/// are valid as long as the report.
+/// Returns the communicators on which ranks called different collectives. Returns none if a rank
+/// did not reach MPI_Finalize or if calls were dropped, because the records of ranks then end at
+/// different points of the program. The pointers are valid as long as the report.
 std::vector<const CommRow*> comms_that_differ(const RunReport& report);
 
-/// The report as text: at most 60 lines (80 with call sites) of at most 100 columns, ending with a
-/// newline. Text from the application is made safe for terminals.
+/// Returns the report as text: at most 60 lines (80 with call sites) of at most 100 columns, ending
+/// with a newline. Text from the application is made safe for terminals.
 std::string to_text(const RunReport& report);
-/// The report as one indented JSON object, ending with a newline. Always valid UTF-8.
+/// Returns the report as one indented JSON object, ending with a newline. Always valid UTF-8.
 std::string to_json(const RunReport& report);
 
 }  // namespace megascope::report

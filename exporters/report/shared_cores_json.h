@@ -8,7 +8,7 @@
 
 namespace megascope::report {
 
-/// Sets of ranks that share cores, as JSON: [{"host", "ranks", "cores", "processors",
+/// Returns the sets of ranks that share cores as JSON: [{"host", "ranks", "cores", "processors",
 /// "granted_processors", "text"}]. Used by the report and the analysis.
 inline nlohmann::ordered_json shared_cores_json(const std::vector<SharedCores>& all) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();

@@ -8,28 +8,31 @@
 
 namespace megascope::report {
 
-/// The fraction of a rank's time spent in MPI, 0 … 1. Start-up (MPI_Init) is excluded from both
-/// times. With several threads: of the time of all threads that called MPI.
+/// Returns the fraction of a rank's time spent in MPI, 0 to 1. If a rank has several threads, its
+/// time is the sum over the threads that called MPI. Both times exclude start-up (MPI_Init).
 double mpi_share(const RankRow& rank);
 
-/// Distribution of the ranks' time. Start-up is excluded everywhere, unless stated.
+/// Distribution of the ranks' time. All values exclude start-up, except those whose comment states
+/// otherwise.
 struct TimeShares {
-  double run = 0;  ///< fraction of time in MPI over all ranks, 0 … 1
-  /// All ranks by ascending fraction, then by rank. The pointers are valid as long as the report.
+  double run = 0;  ///< fraction of the time of all ranks that was spent in MPI, 0 to 1
+  /// All ranks, in ascending order of mpi_share(), then of rank. The pointers are valid as long as
+  /// the report.
   std::vector<const RankRow*> by_share;
   double median = 0;
   double imbalance = 0;  ///< 1 - mean / maximum of the time outside MPI; 0: perfectly balanced
   std::int32_t busiest_rank = -1;  ///< rank with the most time outside MPI
-  std::uint64_t wall_ns = 0;       ///< of the longest rank, including start-up
-  std::uint64_t startup_ns = 0;    ///< of the rank with the longest start-up
+  std::uint64_t wall_ns = 0;       ///< time of the rank with the longest time, including start-up
+  std::uint64_t startup_ns = 0;    ///< start-up time of the rank with the longest one
 };
 
 TimeShares time_shares(const RunReport& report);
 
-/// Whether the run lasts less than 10 ms after start-up, which makes fractions meaningless.
+/// Returns whether the run lasts less than 10 ms after start-up. Fractions of its time are then
+/// meaningless.
 bool is_too_short(const TimeShares& shares);
 
-/// One or two sentences that summarize the time in MPI. May be empty.
+/// Returns one or two sentences that summarize the time in MPI. Empty if the report has no ranks.
 std::string first_verdict(const RunReport& report, const TimeShares& shares);
 
 }  // namespace megascope::report

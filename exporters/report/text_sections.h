@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-/// The sections of the text report, each a few lines without blank lines around them. Empty if a
-/// section has nothing to report.
+/// The sections of the text report. Each function returns the lines of a section, without blank
+/// lines around them. The result is empty if the section has nothing to report.
 namespace megascope::report {
 
-/// Up to this number of ranks the complete communication matrix is shown.
+/// The complete communication matrix is shown for runs of up to this number of ranks.
 inline constexpr std::size_t kMatrixRanks = 8;
 
 /// Maximum rows of each section, without title. to_text() reduces them until the report fits.
@@ -32,12 +32,13 @@ struct RowLimits {
   std::size_t exports = 8;
 };
 
-/// A label followed by the text, wrapped and aligned. Uses at most `most` columns of the text.
+/// Returns the label followed by the text, wrapped and aligned. At most `most` columns of the text
+/// are used; the rest is omitted.
 Lines labelled(const std::string& label, const std::string& text,
                std::size_t most = 4 * kTextColumns);
-/// World ranks without a trace, ascending.
+/// Returns the world ranks without a trace, ascending.
 std::vector<std::int32_t> missing_ranks(const RunReport& report);
-/// "2026-11-20 14:03:11 UTC"; empty if unknown.
+/// Returns a time as text, for example "2026-11-20 14:03:11 UTC"; empty if the time is unknown.
 std::string time_text(std::int64_t realtime_ns);
 std::uint64_t call_count(const RunReport& report);
 

@@ -21,15 +21,17 @@ struct CallRecord {
   bool is_silent = false;       ///< tracks handles and is not recorded (selection.h)
   std::uint8_t index_base = 0;  ///< base of array indices in the call: 1 in Fortran
   CommId comm = kNoComm;
-  Fact main;                        ///< kind kNone: no fact
-  Fact second;                      ///< send-receive: the receive
-  RequestArrays* arrays = nullptr;  ///< completion of an array of requests
-  std::uint32_t
-      horizon = 0;  ///< completion calls: operations started before the call (RequestTable)
+  Fact main;    ///< kind kNone: no fact
+  Fact second;  ///< send-receive calls: the receive
+  RequestArrays*
+      arrays = nullptr;        ///< calls that complete an array of requests: the saved arguments
+  std::uint32_t horizon = 0;   ///< completion calls: RequestTable::horizon() before the call
   CommState* state = nullptr;  ///< state of `comm`
-  std::uint64_t run_key = 0;   ///< tests and probes: request or communicator
-  bool continues_run = false;  ///< tests and probes: as the previous call (coalesced_polls.h)
-  bool is_fruitless = false;   ///< test or probe without result
+  std::uint64_t run_key = 0;   ///< tests and probes: identifies the request or communicator
+                               ///< (coalesced_polls.h)
+  bool continues_run = false;  ///< tests and probes: the call continues the thread's sequence of
+                               ///< coalesced polls if it finds nothing
+  bool is_fruitless = false;   ///< the call is a test or probe and found nothing
   FileState* file = nullptr;   ///< calls on a file
   WinState* window = nullptr;  ///< one-sided calls
 };

@@ -5,11 +5,11 @@
 
 #include <cstdint>
 
-/// Call sites, recorded with MEGASCOPE_CALLSITE: the return address of the wrapper as the number of
-/// a CallSiteDefinition. Not for calls made by MPI itself.
+/// Records call sites if MEGASCOPE_CALLSITE is on. The return address of the wrapper is stored as
+/// the number of a CallSiteDefinition. Calls that MPI makes itself have no call site.
 namespace megascope::mpi {
 
-/// Written before recording starts.
+/// Whether call sites are recorded. Set before recording starts.
 extern constinit bool g_wants_call_sites;
 
 inline constexpr std::uint32_t kNoCallSite = 0xFFFFFFFF;

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// Coalesced polls: consecutive calls without result are stored as one record with their exact
-/// number (FactKind kRepeated). The sequence ends with any other recorded call of the thread, with
+/// number (FactKind kRepeated). A sequence ends when the thread records another call, when it polls
 /// another request or communicator, and after 2^31 ticks.
 namespace megascope::mpi {
 
@@ -28,8 +28,8 @@ constexpr bool may_repeat(Fn fn) {
   }
 }
 
-/// Called before the MPI call, after describe(): notes whether the call would continue the thread's
-/// sequence if it finds nothing.
+/// Called before the MPI call, after describe(): stores in call.continues_run whether the call
+/// continues the thread's sequence if it finds nothing.
 template <Fn F>
 [[gnu::always_inline]] inline void look_at_run(const MpiThread& thread, CallRecord& call,
                                                const void* return_address) noexcept {
@@ -46,9 +46,10 @@ template <Fn F>
   }
 }
 
-/// Returns the time of the return; 0 if it is not needed unless the call finds something. In a
-/// longer sequence it is read every eighth time, and the other calls are assumed to take as long as
-/// the last one measured.
+/// Returns the time at which the call returned. In a longer sequence the clock is read for every
+/// eighth call only; for the others the function returns 0. A call without time is assumed to take
+/// as long as the last measured call. If it finds something, its time is read later
+/// (is_written_as_run).
 template <Fn F>
 [[gnu::always_inline]] inline std::uint64_t read_leave(const MpiThread& thread,
                                                        const CallRecord& call) noexcept {
@@ -63,12 +64,12 @@ namespace coalesced_polls {
 /// Adds a call without result to the sequence. Returns false if the sequence is too long or the
 /// chunk is full.
 bool extend(MpiThread& thread, std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
-/// Begins a sequence with the call just written at `at`, if it is there.
+/// Begins a sequence with the call that was just written, if its record is at `at`.
 void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
            std::uint64_t enter_ticks, std::uint64_t leave_ticks) noexcept;
 
-/// Adds a call without result to the sequence if the time of its return is not read. The sequence
-/// lasts at least until the entry of this call.
+/// Adds a call without result, whose return time was not read, to the sequence. The duration of the
+/// sequence then extends to the entry of this call.
 [[gnu::always_inline]] inline void count(MpiThread& thread, std::uint64_t enter_ticks) noexcept {
   using encoding::Word;
   MpiThread::Run& run = thread.run;
@@ -83,8 +84,9 @@ void begin(MpiThread& thread, Fn fn, std::uint64_t key, encoding::Word* at,
 
 }  // namespace coalesced_polls
 
-/// Called after complete(). Adds a call without result to its sequence, unless calls were recorded
-/// inside of it; for other calls ensures that the time of the return is known.
+/// Called after complete(). If the call found nothing, continues a sequence and no call was
+/// recorded inside of it, adds it to the sequence and returns true. Otherwise returns false;
+/// leave_ticks is then read if it was 0.
 template <Fn F>
 [[gnu::always_inline]] inline bool is_written_as_run(MpiThread& thread, const CallRecord& call,
                                                      std::uint64_t& leave_ticks, int rc) noexcept {
@@ -102,7 +104,7 @@ template <Fn F>
   return false;
 }
 
-/// Writes the call, which may begin a sequence.
+/// Writes the record of a call. If the call found nothing, begins a sequence with it.
 template <Fn F>
 [[gnu::always_inline]] inline void write_or_begin(MpiThread& thread, const CallRecord& call,
                                                   std::uint64_t leave_ticks, int rc) noexcept {

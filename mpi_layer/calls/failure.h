@@ -4,8 +4,7 @@
 
 namespace megascope::mpi {
 
-/// Returns the error class of an error code, in which MPI may store more; MPI_SUCCESS for
-/// MPI_SUCCESS.
+/// Returns the error class of an MPI error code; MPI_SUCCESS for MPI_SUCCESS.
 int error_class_of(int rc) noexcept;
 
 /// Replaces the facts of a failed call by its error code.

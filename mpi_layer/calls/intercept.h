@@ -17,13 +17,14 @@
 
 namespace megascope::mpi {
 
-/// Semantics of a call that is recorded with entry and return only. kRecordedFields lists what else
-/// is recorded, for `megascope info`; a test compares it with the records. kNamesObject: the call
-/// names its object, or the size of what it created, but not all of its meaningful arguments.
+/// Semantics of a call that is recorded with entry and return only. Semantics with more data list
+/// it in kRecordedFields for `megascope info`; a test compares the list with the records. They
+/// define kNamesObject if they record only the object of the call, or the size of what it created,
+/// and not all meaningful arguments.
 struct NoSemantics {
   static constexpr std::string_view kRecordedFields = "";
-  /// Called before the MPI call. May replace an ignored status by one of the library's. Must not
-  /// fail or communicate.
+  /// Called before the MPI call. May replace an ignored status argument by a status of the library.
+  /// Must not fail or communicate.
   template <class... Args>
   static void describe(MpiThread&, CallRecord&, Args&&...) noexcept {}
   /// Called after the MPI call, also if it failed.
@@ -31,8 +32,9 @@ struct NoSemantics {
   static void complete(MpiThread&, CallRecord&, int, Args&&...) noexcept {}
 };
 
-/// Return the first argument, the last one, and the one at an index. By position, not by type: with
-/// MPICH all handles are int.
+/// first_of() returns the first argument, last_of() the last one, and argument() that at an index.
+/// Arguments are selected by position, because their types may be equal: with MPICH all handles are
+/// int.
 template <class First, class... Rest>
 [[gnu::always_inline]] inline First& first_of(First& first, Rest&...) noexcept {
   return first;
@@ -52,7 +54,8 @@ template <unsigned Index, class First, class... Rest>
     return argument<Index - 1>(rest...);
 }
 
-/// Call semantics of MPI function F; specialised in semantics/*.h for functions with more facts.
+/// Call semantics of MPI function F; specialised in semantics/*.h for functions of which more than
+/// entry and return is recorded.
 template <Fn F>
 struct Semantics : NoSemantics {
   static constexpr bool kSaysNothing = true;
@@ -84,8 +87,8 @@ struct Nesting {
   thread.active_frame = nesting.frame;
   thread.depth = static_cast<std::uint8_t>(call.depth + 1);
 }
-/// Restores the state of the enclosing call. Returns false in a child that was forked inside of the
-/// call.
+/// Restores the state of the thread from before the call. Returns false in a child process that was
+/// forked inside of the call.
 [[gnu::always_inline]] inline bool leave_mpi(MpiThread& thread, const Nesting& nesting) noexcept {
   if (thread.buffer == nullptr) [[unlikely]]
     return false;
@@ -94,7 +97,7 @@ struct Nesting {
   return true;
 }
 
-/// Returns whether F tracks handles and is called while it is not recorded.
+/// Returns whether a call of F tracks handles only, because calls of F are not recorded now.
 template <Fn F>
 [[gnu::always_inline]] inline bool is_silent(const MpiThread& thread,
                                              Interface interface) noexcept {
@@ -113,9 +116,10 @@ struct Wrapper;
 
 template <Fn F, class Result, class... Args>
 struct Wrapper<F, Result (*)(Args...)> {
-  /// Decides whether to record, and jumps: the recording body is a function of its own, so that
-  /// calls that are not recorded do not pay for its frame. Both see the caller's return address,
-  /// because the jump is a tail call (wrappers are always optimised, see CMakeLists.txt).
+  /// Decides whether the call is recorded and jumps to record() or to the PMPI entry point.
+  /// record() is a separate function, so that calls that are not recorded do not set up its stack
+  /// frame. The jump is a tail call, so that both functions see the caller's return address
+  /// (wrappers are always optimised, see CMakeLists.txt).
   [[gnu::always_inline]] static Result call(Args... args) {
     const std::uint8_t selected = g_selected[static_cast<unsigned>(F)];
     if ((t_thread->gate[kInterface] & selected) != 0) [[likely]]
@@ -127,7 +131,7 @@ struct Wrapper<F, Result (*)(Args...)> {
  private:
   static constexpr auto kInterface = static_cast<unsigned>(Interface::kC);
 
-  /// The thread's first call, or a call while recording is off.
+  /// Handles the thread's first call, and calls while recording is off.
   [[gnu::noinline]] static Result begin(Args... args) {
     if (!enter_slow_path(Interface::kC, g_selected[static_cast<unsigned>(F)]))
       return pmpi<F>()(args...);

@@ -22,11 +22,12 @@ struct RequestArrays {
   MPI_Status* statuses;
 };
 
-/// State of one thread in the wrappers. Lies in memory that a forked child finds zeroed: every gate
-/// is 0 there and nothing is recorded. Used by the owning thread only, except `gate`, which other
-/// threads clear at the end of recording and MPI_Pcontrol changes.
+/// State of one thread in the wrappers. It is in memory that is zeroed in a forked child, so that
+/// every gate is 0 and the child records nothing. Used by the owning thread only, except `gate`,
+/// which other threads clear at the end of recording and MPI_Pcontrol changes.
 struct MpiThread {
-  std::uint8_t gate[kInterfaceCount];  ///< which calls are intercepted (selection.h); 0: none
+  std::uint8_t
+      gate[kInterfaceCount];  ///< calls that are intercepted, as bits (selection.h); 0: no calls
   bool use_tsc;
   bool is_initialized;          ///< false in a forked child
   std::uint8_t depth;           ///< number of recorded calls that have not returned
@@ -95,42 +96,45 @@ struct MpiThread {
   GroupSlot group;  ///< group of the last synchronisation
 
   static constexpr unsigned kDepths = encoding::kDepthMask + 1;
-  /// Calls recorded inside of others and not returned, by depth; depth 0 is the buffer's mark.
+  /// A recorded call inside of another call that has not returned. open[] is indexed by depth. The
+  /// call of depth 0 is in the buffer's mark instead.
   struct OpenCall {
     std::uintptr_t outer_frame;
     std::uint64_t enter_ticks;
     Fn fn;
   };
   OpenCall open[kDepths];
-  MPI_Status status[kDepths];     ///< replace MPI_STATUS_IGNORE, by depth of the call
-  RequestArrays arrays[kDepths];  ///< for calls on arrays, by depth; none for the largest depth,
-                                  ///< which several calls may have
+  MPI_Status status[kDepths];  ///< statuses that replace MPI_STATUS_IGNORE, by depth of the call
+  RequestArrays
+      arrays[kDepths];  ///< saved arguments of calls on request arrays, by depth of the call. Not
+                        ///< used at the largest depth, which several calls may have
 
-  /// Coalesced polls (coalesced_polls.h); fn kNone: none. The number of calls is in `fact`, if it
-  /// exists.
+  /// The thread's sequence of coalesced polls (coalesced_polls.h). If fn is kNone, there is no
+  /// sequence. `fact` contains the number of calls if there are two or more.
   struct Run {
     Fn fn;
-    std::uint32_t unmeasured;  ///< number of further returns that are not timed
+    std::uint32_t unmeasured;  ///< number of further calls whose return is not timed
     std::uint64_t key;         ///< request or communicator
     encoding::Word* call;      ///< the record; valid while end is the buffer's cursor
     encoding::Word* fact;      ///< null while there is one call
     encoding::Word* end;
-    encoding::Word
-        first_word;  ///< of the record; in the mark it means that the calls so far have returned
+    encoding::Word first_word;  ///< word 0 of the record. If the mark of the pending call has this
+                                ///< word, all calls of the sequence have returned
     std::uint64_t enter_ticks;
     std::uint64_t busy_ticks;     ///< time in the calls
     std::uint64_t typical_ticks;  ///< time of the last measured call
   };
   Run run;
 
-  // Encoded facts of the call being recorded.
+  // Encoded facts of the call that is being recorded.
   std::uint32_t staged_words;
   std::uint32_t short_end;  ///< staged_words after the last short fact
   std::uint32_t staged_capacity;
   encoding::Word* staged;
 };
 
-/// State of the calling thread; a shared one with a closed gate if the thread has none.
+/// State of the calling thread. If the thread has no state, points to an object with closed gates
+/// that threads share.
 extern constinit thread_local MpiThread* t_thread;
 
 /// Starts recording for all threads, from MPI_Init's wrapper on. recorder: must exist until the
@@ -141,21 +145,22 @@ void close_recording() noexcept;
 /// Sets what all threads record: kRecords | kTracking, or kTracking only while MPI_Pcontrol has
 /// stopped recording.
 void set_gates(std::uint8_t gate) noexcept;
-/// hooks::WindowFollower: records are kept or not from now on. Each thread follows at its next
-/// call, by hooks::is_kept().
+/// A hooks::WindowFollower. Selects whether records are kept in the trace from now on. Each thread
+/// changes at its next call, according to hooks::is_kept().
 void follow_window(bool is_kept) noexcept;
-/// nullptr: not recording.
+/// The recorder; nullptr while nothing is recorded.
 extern constinit std::atomic<Recorder*> g_recorder;
 inline Recorder* recorder() noexcept { return g_recorder.load(std::memory_order_acquire); }
 /// Returns whether this process was forked by the process that records. The recorder's memory is
 /// not mapped here.
 bool is_forked_child() noexcept;
-/// Several threads may be in MPI (MPI_THREAD_MULTIPLE): the tables need locks.
+/// Whether several threads may be in MPI at once (MPI_THREAD_MULTIPLE), so that the tables need
+/// locks.
 extern bool g_is_multithreaded;
 inline bool is_multithreaded() noexcept { return g_is_multithreaded; }
 
-/// The slow path into a wrapper: creates the thread's state if needed. selected: the function's
-/// entry in g_selected. Returns false if this call is not intercepted.
+/// The slow path at the entry of a wrapper. Creates the thread's state if needed. selected: the
+/// function's entry in g_selected. Returns false if this call is not intercepted.
 bool enter_slow_path(Interface interface, std::uint8_t selected) noexcept;
 
 /// A call made while a recorded call has not returned.
@@ -164,9 +169,10 @@ struct NestedCall {
   std::uintptr_t frame;
   const void* return_address;
 };
-/// Determines whether the call is made inside of a recorded one, by a callback of the application;
-/// then it is noted as open at depth thread.depth. Records calls that were left before. Returns
-/// false if MPI itself makes the call. Walks the stack: microseconds.
+/// Handles a call that begins while thread.active_frame is set. If a callback of the application
+/// makes it inside of a recorded call, enters it in thread.open at depth thread.depth. If an
+/// exception or jump has left earlier calls, first records that these did not return. Returns false
+/// if MPI itself makes the call. Walks the stack, which takes microseconds.
 bool nest_slow_path(MpiThread& thread, const NestedCall& call) noexcept;
 
 /// Returns whether `return_address` is in the code of the MPI library, of a component that it

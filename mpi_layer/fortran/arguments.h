@@ -9,8 +9,9 @@
 #include <string_view>
 #include <type_traits>
 
-/// The arguments of a Fortran call as the C function of the same name would get them. The arguments
-/// are passed on unchanged, except an ignored status, which may be replaced.
+/// Converts the arguments of a Fortran call to those of the C function of the same name, for the
+/// recording. The Fortran procedure of MPI receives the original arguments; only an ignored status
+/// may be replaced.
 namespace megascope::mpi::fortran {
 
 /// Returns whether handle arguments of the function are inputs.
@@ -57,7 +58,8 @@ inline constexpr bool kIsHandlePointer = std::is_pointer_v<T> &&
 template <class T>
 inline constexpr bool kIsBuffer = std::is_same_v<T, void*> || std::is_same_v<T, const void*>;
 
-/// All other arguments: an address as in C, or a value that an address refers to.
+/// An argument for which there is no specialisation below. The C argument is the address that
+/// Fortran passes, or the value at this address.
 template <Fn F, class T>
 class Argument {
  public:
@@ -81,7 +83,7 @@ class Argument {
   T value_;
 };
 
-/// A handle.
+/// An input handle. The C argument is the converted handle.
 template <Fn F, class T>
 requires kIsRead<T>
 class Argument<F, T> {
@@ -97,7 +99,8 @@ class Argument<F, T> {
   T value_;
 };
 
-/// A handle that the call creates or changes: the C value is a local variable.
+/// A handle that the call creates or changes. The C argument points to a local variable with the
+/// converted handle.
 template <Fn F, class T>
 requires(kIsHandlePointer<T> &&
          !(has_request_array(F) && std::is_same_v<T, MPI_Request*>)) class Argument<F, T> {
@@ -119,7 +122,7 @@ requires(kIsHandlePointer<T> &&
   Handle value_{};
 };
 
-/// Arrays of input handles.
+/// An array of input handles.
 template <Fn F, class T>
 requires((has_request_array(F) && std::is_same_v<T, MPI_Request*>) ||
          std::is_same_v<T, const MPI_Datatype*>) class Argument<F, T> {
@@ -155,7 +158,8 @@ class Argument<F, MPI_Status*> {
   MPI_Status* given_;
 };
 
-/// A text without terminating zero: a copy without surrounding blanks, cut where MPI cuts names.
+/// A text. Fortran passes it without terminating zero. The C argument is a copy without surrounding
+/// blanks, truncated where MPI truncates names.
 template <Fn F>
 class Argument<F, const char*> {
  public:

@@ -23,7 +23,7 @@ inline constexpr bool kHasSemantics = !requires {
   Semantics<F>::kSaysNothing;
 };
 
-/// Signature: of the C function.
+/// A Fortran wrapper of F. Signature: type of the C function.
 template <Fn F, Row R, Interface I, class Signature>
 struct Wrapper;
 
@@ -32,7 +32,8 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
   static constexpr std::size_t kArguments = sizeof...(Args);
   static constexpr auto kInterface = static_cast<unsigned>(I);
 
-  /// As mpi::Wrapper::call: a jump with the caller's return address.
+  /// Jumps to record() or pass() by a tail call, like mpi::Wrapper::call(), so that both see the
+  /// caller's return address.
   template <class... Slots>
   [[gnu::always_inline]] static void call(Slots... slots) {
     if ((t_thread->gate[kInterface] & selected()) != 0) [[likely]]

@@ -28,21 +28,23 @@ constexpr unsigned family_of(Interface interface) {
 /// The procedure that the application would call without this library. Null until resolve_pmpi()
 /// of the family.
 extern constinit void* g_pmpi[kFamilyCount][kRowEnd];
-/// As mpi::g_selected, for each row; 0 until resolve_pmpi(), and for procedures without a pmpi
-/// entry point.
+/// Bits of each procedure, like mpi::g_selected. 0 before resolve_pmpi(), and for procedures
+/// without a pmpi entry point.
 extern constinit std::uint8_t g_selected[kFamilyCount][kRowEnd];
 
 /// Looks up all entry points of a family: the pmpi_ procedures of the object that defines the
-/// family's MPI_Init; where one has none, the next definition of mpi_x_, whose calls are not
-/// recorded. Any thread, any number of times.
+/// family's MPI_Init. For a procedure without pmpi_ entry point, uses the next definition of
+/// mpi_x_; its calls are not recorded. Any thread, any number of times.
 void resolve_pmpi(Interface interface) noexcept;
-/// Copies mpi::g_selected for the families resolved before, once it is final.
+/// Copies mpi::g_selected to the families that are already resolved. Call when mpi::g_selected is
+/// final.
 void refresh_selection() noexcept;
 
-/// 1: the procedure has no pmpi entry point and is passed on unrecorded. 2: noted in the recorder.
+/// State of each procedure. 0: it has a pmpi entry point. 1: it has none, so that its calls are not
+/// recorded. 2: like 1, and a call of it was noted in the trace.
 extern constinit std::uint8_t g_lacks_pmpi[kFamilyCount][kRowEnd];
-/// Notes in the trace, once, that such a procedure ("mpi_send_f08_") was called, if it would have
-/// been recorded. Any thread.
+/// Notes in the trace, once, that a procedure without pmpi entry point ("mpi_send_f08_") was
+/// called, if MEGASCOPE_MPI selects it. Any thread.
 void record_missing_pmpi(unsigned family, unsigned row) noexcept;
 
 template <Interface I, Row R, class... Slots>

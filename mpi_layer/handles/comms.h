@@ -17,10 +17,10 @@ namespace megascope::mpi {
 /// Value of CommState::sync_at of a communicator on which clocks are never compared.
 inline constexpr std::uint32_t kNeverSynced = ~std::uint32_t{0};
 
-/// State of a communicator. Created at first use and never freed; if MPI reuses the handle for
-/// another communicator, that gets a state of its own.
+/// State of a communicator. Created at first use and never freed. If MPI reuses the handle for
+/// another communicator, the new communicator gets another state.
 struct CommState {
-  CommId id = kNoComm;       ///< kNoComm: it could not be described
+  CommId id = kNoComm;       ///< kNoComm: the communicator could not be defined in the trace
   bool is_recorded = false;  ///< messages and collectives on it are recorded: all its members are
                              ///< in this world
   std::uint64_t global_name = 0;
@@ -28,22 +28,25 @@ struct CommState {
   std::int32_t size = 0;
   std::int32_t remote_size = 0;  ///< intercommunicators only
   bool is_inter = false;
-  std::uint32_t collective_count = 0;  ///< collectives started on it so far; one thread at a time,
-                                       ///< by MPI's rules
-  std::uint32_t sync_at = kNeverSynced;  ///< MPI_COMM_WORLD: from this collective on, clocks are
-                                         ///< compared in the next one that synchronises all ranks
-  std::uint32_t creation_count = 0;  ///< communicators created from it by calls that are collective
-                                     ///< over all of it
-  std::uint32_t file_open_count = 0;  ///< calls of MPI_File_open on it so far
-  std::uint32_t window_count = 0;  ///< windows created on it; one thread at a time, by MPI's rules
   std::uint32_t
-      unseen_window_count = 0;  ///< windows with its members whose creation was not recorded
+      collective_count = 0;  ///< number of collectives started on the communicator. By MPI's rules
+                             ///< only one thread at a time starts a collective
+  std::uint32_t
+      sync_at = kNeverSynced;  ///< MPI_COMM_WORLD: clocks are compared after the first collective
+                               ///< that has at least this number and synchronises all ranks
+  std::uint32_t creation_count = 0;   ///< number of calls that were collective over all members and
+                                      ///< created a communicator from it
+  std::uint32_t file_open_count = 0;  ///< number of calls of MPI_File_open on the communicator
+  std::uint32_t window_count = 0;     ///< number of windows created on the communicator. By MPI's
+                                      ///< rules only one thread at a time creates one
+  std::uint32_t unseen_window_count = 0;  ///< windows that have the same members and whose creation
+                                          ///< was not recorded
   std::string name;
   std::vector<std::int32_t> members;  ///< world ranks of members in this world
   std::vector<std::int32_t> remote_members;
   std::int32_t foreign_count = 0;  ///< members in other worlds
-  /// Topology neighbours from which blocks are received and to which they are sent; MPI_PROC_NULL
-  /// at the edge of a grid. Queried once.
+  /// Neighbours in the topology. A neighbourhood collective receives blocks from `sources` and
+  /// sends blocks to `destinations`. Contains MPI_PROC_NULL at the edge of a grid. Queried once.
   struct Neighbours {
     std::vector<std::int32_t> sources;
     std::vector<std::int32_t> destinations;
@@ -58,13 +61,14 @@ const CommState::Neighbours& neighbours_of(CommState& state, MPI_Comm comm) noex
 /// Defines MPI_COMM_WORLD and MPI_COMM_SELF. Call after PMPI_Init.
 void define_predefined_comms();
 
-/// Returns the state of any handle; nullptr for MPI_COMM_NULL. Describes it at first use by local
-/// MPI calls only.
+/// Returns the state of a communicator; nullptr for MPI_COMM_NULL. At first use, creates the state
+/// by local MPI calls.
 CommState* find_comm(MPI_Comm comm) noexcept;
 
-/// Returns a communicator with the group's members, for an object whose own communicator is
-/// unknown: the world, else one that stands for all such groups. Members of other worlds are only
-/// counted. nullptr: memory ran out.
+/// Returns a communicator for a window or file whose own communicator is unknown. Its members are
+/// those of `group`: MPI_COMM_WORLD if that has the same members; otherwise a communicator that
+/// exists only in the trace and is used for all such objects with these members. Members of other
+/// worlds are only counted. Returns nullptr if memory ran out.
 CommState* comm_of_unseen(MPI_Group group) noexcept;
 
 /// Changes when a handle is freed, which invalidates the caches of all threads.
@@ -86,9 +90,9 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
     state = comm_state_slow_path(thread, comm);
   return state;
 }
-/// Returns the state of a communicator that is not in the thread's cache. Takes values and not the
-/// call, which would otherwise be forced into memory in every call (60 instructions). is_marked:
-/// set the mark of the call first.
+/// Returns the state of a communicator that is not in the thread's cache. The parameters are values
+/// and not the CallRecord, because a reference to it would force the record into memory in every
+/// call (60 instructions). is_marked: set the mark of the pending call before MPI is queried.
 [[gnu::cold]] CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn,
                                            std::uint64_t enter_ticks, bool is_marked) noexcept;
 
@@ -104,9 +108,9 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
   if (state != nullptr) call.comm = state->id;
   return state;
 }
-/// Returns the state of a communicator after checking its size: another state if it was freed
-/// unseen and its handle reused. Call before reading arrays of the application with one element for
-/// each member.
+/// Checks that the communicator has the size stored in `state`, and returns `state`. If the size
+/// differs, the handle was freed and reused by calls that were not intercepted; then returns a new
+/// state. Call before reading arrays of the application with one element for each member.
 CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept;
 
 /// Returns whether messages on the call's communicator are recorded. Call after set_comm().
@@ -114,18 +118,20 @@ CommState* verified(MpiThread& thread, MPI_Comm comm, CommState* state) noexcept
   return call.state != nullptr && call.state->is_recorded;
 }
 
-/// How a communicator was created; determines its global name.
+/// How a communicator was created. Its global name is derived from this.
 struct CommOrigin {
   const char* function = "";  ///< "MPI_Comm_split"
   CommState* parent = nullptr;
   std::uint64_t name_seed = 0;  ///< hash of what all members know, except the leader
-  std::uint32_t ordinal = 0;    ///< number of the creation, for its generated name
+  std::uint32_t
+      ordinal = 0;  ///< number of the creating call, for the generated name of the communicator
 };
 
-/// Begins a creation that is collective over all of `parent`. Called by every member, also by one
-/// that gets MPI_COMM_NULL.
+/// Returns the origin of a communicator whose creation is collective over all of `parent`. Every
+/// member must call it, also a member that gets MPI_COMM_NULL.
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept;
-/// For MPI_Comm_create_group and MPI_Intercomm_create, which are identified by members and tag.
+/// Returns the origin of a communicator that MPI_Comm_create_group or MPI_Intercomm_create created.
+/// These creations are identified by members and tag.
 CommOrigin group_origin(const char* function, CommState* parent, std::uint64_t members_hash,
                         int tag) noexcept;
 /// Registers the new communicator and adds its fact. comm: may be MPI_COMM_NULL.
@@ -133,18 +139,18 @@ void adopt_comm(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noex
 /// Registers a new communicator that must not be queried yet (MPI_Comm_idup), and adds its fact. It
 /// has the members of its parent.
 void adopt_duplicate(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
-/// MPI_Intercomm_create: derives the members from both groups of the new handle, equally on both
-/// sides.
+/// Registers the result of MPI_Intercomm_create. Both sides derive the same global name from the
+/// two groups of the new communicator.
 void adopt_intercomm(MpiThread& thread, MPI_Comm comm, const char* function, CommState* local,
                      int tag) noexcept;
-/// MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join: the other side may be in another world or in
-/// this one.
+/// Registers the result of MPI_Comm_accept, MPI_Comm_connect or MPI_Comm_join. The other group may
+/// be in another world or in this one.
 void adopt_connection(MpiThread& thread, MPI_Comm comm, const CommOrigin& origin) noexcept;
 /// Registers the world that spawned this one, from MPI_Comm_get_parent. Does nothing after the
 /// first time.
 void adopt_parent(MpiThread& thread, MPI_Comm comm) noexcept;
-/// Removes the handle of `freed` from the table, unless another thread has got it for a new
-/// communicator already.
+/// Removes the handle `key` from the table if it still refers to `freed`. It does not if MPI has
+/// already assigned it to a new communicator in another thread.
 void forget_comm(std::uint64_t key, const CommState& freed) noexcept;
 void rename_comm(CommState& state, const char* name) noexcept;
 

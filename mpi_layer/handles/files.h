@@ -14,14 +14,16 @@
 
 namespace megascope::mpi {
 
-/// State of an open file. Created when it is opened, or at first use if the open was not recorded;
-/// never freed. If MPI reuses the handle for another file, that gets a state of its own.
+/// State of an open file. Created when the file is opened, or at first use if the open was not
+/// recorded. Never freed. If MPI reuses the handle for another file, the new file gets another
+/// state.
 struct FileState {
   FileId id = kNoFile;
   CommId comm = kNoComm;               ///< communicator that opened it
-  std::uint32_t collective_count = 0;  ///< collective calls on it so far; one thread at a time, by
-                                       ///< MPI's rules
-  /// The active split collective, at most one for each handle (MPI-4.1 §14.4.5). Kind kNone: none.
+  std::uint32_t collective_count = 0;  ///< number of collective calls on the file. By MPI's rules
+                                       ///< only one thread at a time makes one
+  /// The active split collective, at most one for each handle (MPI-4.1 §14.4.5). If its kind is
+  /// kNone, there is no active one.
   Fact split;
   LocationId split_location = 0;
 };
@@ -42,14 +44,14 @@ FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept;
   return file_state_slow_path(thread, file);
 }
 
-/// Registers a file opened by a call that is collective over `comm`, which all members count alike.
-/// name: as the application passed it.
+/// Registers a file that a collective call on `comm` opened. The global name is derived from the
+/// number of opens on `comm`, which is equal in all members. name: as the application passed it.
 FileState* adopt_file(MPI_File file, CommState& comm, const char* name, int amode) noexcept;
-/// Registers a valid handle that was opened unseen, by Fortran or a library that calls PMPI. Local
-/// MPI calls. nullptr for MPI_FILE_NULL.
+/// Registers a file whose open was not recorded, because Fortran or a library that calls PMPI
+/// opened it. file: a valid handle. Makes only local MPI calls. Returns nullptr for MPI_FILE_NULL.
 FileState* adopt_unseen_file(MPI_File file) noexcept;
-/// Removes the handle of `closed` from the table, unless another thread has got it for a new file
-/// already.
+/// Removes the handle `key` from the table if it still refers to `closed`. It does not if MPI has
+/// already assigned it to a new file in another thread.
 void forget_file(std::uint64_t key, const FileState& closed) noexcept;
 /// Returns the identifier for the name of a file that is not open.
 FileId file_by_name(const char* name) noexcept;

@@ -17,18 +17,19 @@ namespace megascope::mpi {
 struct RequestEntry {
   std::uint64_t key = 0;     ///< the handle
   std::uint32_t serial = 0;  ///< number of the entry
-  Fact start;  ///< kSendRequest, kRecvRequest, kCollectiveRequest, kFile...Request, kRput ...,
-               ///< kMatched; kNone: no completion is recorded
+  Fact start;  ///< the fact that started the operation (kSendRequest, kRput and similar), or
+               ///< kMatched. kNone: the completion is not recorded
   LocationId location = 0;  ///< thread that started it
   bool is_persistent = false;
   bool is_active = true;  ///< persistent request: between start and completion
   std::atomic<bool> is_cancel_requested{false};
-  RequestEntry* next = nullptr;  ///< next in the free list; an older operation of the handle; or
-                                 ///< the next with the shared handle
+  RequestEntry* next = nullptr;  ///< next entry in the free list, an older operation of the same
+                                 ///< handle, or the next operation with the same shared handle
 };
 
-/// Hash table from handles to operations. Constant time. Locked only under MPI_THREAD_MULTIPLE. An
-/// entry belongs to the thread that may complete the operation; other threads only pass it.
+/// Hash table from handles to operations. Constant time. Locked only under MPI_THREAD_MULTIPLE.
+/// Only the thread that completes the operation uses the content of an entry; other threads only
+/// follow its links.
 ///
 /// MPI may assign a handle to a new operation in another thread before the thread that completed
 /// the old one looks it up here. Therefore a completion call notes the number of operations before
@@ -43,8 +44,10 @@ class RequestTable {
   /// if `is_nested` (an enclosing call may be about to complete it). nullptr: memory ran out
   /// (counted).
   RequestEntry* insert(std::uint64_t key, LocationId location = 0, bool is_nested = false) noexcept;
-  /// Returns the operation of `key` when horizon() was taken; with the shared handle, the thread's
-  /// first one, else the first. nullptr: unknown. An entry stays valid until it is erased.
+  /// Returns the operation that had the handle `key` when horizon() returned `horizon`. If MPI
+  /// shares the handle among completed operations, returns the first operation that the thread
+  /// `location` started; if there is none, the first of any thread. Returns nullptr if the handle
+  /// is unknown. An entry stays valid until it is erased.
   RequestEntry* find(std::uint64_t key, Serial horizon, LocationId location) noexcept;
   /// Returns what find() returns, and removes the entry from the table unless it is persistent. The
   /// caller calls give_back() after use.
@@ -61,8 +64,8 @@ class RequestTable {
   }
 
  private:
-  static constexpr std::size_t
-      kSharedLists = 32;  ///< MPICH has a shared handle for each kind of operation, numbered
+  static constexpr std::size_t kSharedLists = 32;  ///< MPICH has one shared handle for each kind of
+                                                   ///< operation; the handles are numbered
   struct SharedList {
     RequestEntry* first = nullptr;
     RequestEntry* last = nullptr;
@@ -136,12 +139,12 @@ inline RequestTable& requests() noexcept { return g_requests; }
 void make_persistent(MpiThread& thread, MPI_Request request, Fact start) noexcept;
 /// Records MPI_Start of a persistent request. Does nothing for a request that is not tracked.
 void start_persistent(MpiThread& thread, MPI_Request request) noexcept;
-/// Records the completion of the handle's operation (as of the horizon). status: nullptr if MPI was
-/// not asked for one. error: MPI_SUCCESS, or the error of this operation.
+/// Records the completion of the operation that find() returns for the handle and the horizon.
+/// status: nullptr if MPI returned no status. error: MPI_SUCCESS, or the error of this operation.
 void complete_request(MpiThread& thread, MPI_Request request, RequestTable::Serial horizon,
                       const MPI_Status* status, int error) noexcept;
-/// Records a completed file transfer. start: the fact that began it, in `location`. status: as
-/// complete_request().
+/// Records a completed file transfer. start: the fact that started the transfer, recorded in
+/// `location`. status: nullptr if MPI returned no status.
 void stage_transferred(MpiThread& thread, const Fact& start, LocationId location,
                        const MPI_Status* status) noexcept;
 /// Records that the request was tested and is not complete.

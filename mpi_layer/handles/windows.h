@@ -11,16 +11,17 @@
 
 namespace megascope::mpi {
 
-/// State of a window. Created with the window or at first use, never freed. If MPI reuses the
-/// handle for another window, that gets a state of its own.
+/// State of a window. Created with the window or at first use, and never freed. If MPI reuses the
+/// handle for another window, the new window gets another state.
 struct WinState {
-  WinId id = kNoWin;          ///< kNoWin: its communicator is not described
-  CommState* comm = nullptr;  ///< communicator it was created on; for a window created unseen, one
-                              ///< with its members
-  std::uint32_t collective_count = 0;  ///< fences and MPI_Win_free so far; one thread at a time, by
-                                       ///< MPI's rules
-  std::atomic<GroupId> access_group{kNoGroup};    ///< of the last MPI_Win_start
-  std::atomic<GroupId> exposure_group{kNoGroup};  ///< of the last MPI_Win_post
+  WinId id = kNoWin;  ///< kNoWin: the communicator of the window could not be defined in the trace
+  CommState* comm = nullptr;  ///< communicator on which the window was created. If the creation was
+                              ///< not recorded: comm_of_unseen() of its group
+  std::uint32_t
+      collective_count = 0;  ///< number of calls of MPI_Win_fence and MPI_Win_free on the window.
+                             ///< By MPI's rules only one thread at a time makes one
+  std::atomic<GroupId> access_group{kNoGroup};    ///< group of the last MPI_Win_start
+  std::atomic<GroupId> exposure_group{kNoGroup};  ///< group of the last MPI_Win_post
 };
 
 /// Changes when a handle is freed, which invalidates the caches of all threads.
@@ -56,8 +57,8 @@ WinState* adopt_window(MPI_Win window, CommState& comm, std::uint32_t ordinal,
 /// the handle is valid. Returns nullptr for MPI_WIN_NULL, if MPI reports no group for the handle,
 /// or if memory runs out (counted).
 WinState* learn_window(MPI_Win window) noexcept;
-/// Removes the handle of `freed` from the table, unless another thread has got it for a new window
-/// already.
+/// Removes the handle `key` from the table if it still refers to `freed`. It does not if MPI has
+/// already assigned it to a new window in another thread.
 void forget_window(std::uint64_t key, const WinState& freed) noexcept;
 void rename_window(const WinState& state, const char* name) noexcept;
 

@@ -8,7 +8,7 @@
 /// the application thread that calls MPI_Init and MPI_Finalize.
 namespace megascope::mpi {
 
-/// Returns the time of the clock that calls are recorded with. Valid after before_init().
+/// Returns the present time in ticks of the recording clock. Valid after before_init().
 std::uint64_t now() noexcept;
 
 /// Returns whether before_init() was called, so that the user was informed of problems.

@@ -2,16 +2,18 @@
 
 #include <string>
 
-/// Detects another library in the process that wraps MPI calls. The first of two such tools gets
-/// the calls; whether the second sees them depends on what the first calls.
+/// Detects another library in the process that wraps MPI calls. The dynamic loader passes the
+/// application's calls to the first of two such tools. The second tool sees only MPI_ calls that
+/// the first makes.
 namespace megascope::mpi {
 
 enum class OtherTool {
-  kNone,
-  kBehind,     ///< this library is first and calls MPI itself: the other tool sees nothing
-  kInFront,    ///< this library sees the calls that the other tool makes as MPI_*
-  kOursToo,    ///< another MegaScope, second: it is inactive
-  kOursFirst,  ///< another MegaScope, first: this one is inactive
+  kNone,       ///< no other tool wraps MPI calls
+  kBehind,     ///< this library is first; it calls PMPI, so that the other tool sees no calls
+  kInFront,    ///< the other tool is first; this library sees the MPI_ calls that the other tool
+               ///< makes
+  kOursToo,    ///< this library is first; the other tool is another MegaScope, which is inactive
+  kOursFirst,  ///< the other tool is first and is another MegaScope; this library is inactive
 };
 
 /// Looks up MPI_Init as the dynamic loader does for the application, and returns whether another

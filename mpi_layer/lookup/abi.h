@@ -6,10 +6,10 @@
 #include <string_view>
 #include <type_traits>
 
-/// Everything that depends on the binary interface of the MPI library: predefined handles (data
-/// symbols in some libraries, which must not be referenced before they are known to exist), hidden
-/// members of MPI_Status, error codes, and the names of the library's own objects. One source file
-/// for each library.
+/// Everything that depends on the binary interface of the MPI library: predefined handles (in some
+/// libraries they are data symbols, which must not be referenced before they are known to exist),
+/// hidden members of MPI_Status, error codes, and the names of the library's own objects. One
+/// source file for each library.
 namespace megascope::mpi {
 
 /// Predefined handles. Valid after resolve_handles().
@@ -34,18 +34,19 @@ struct Handles {
 };
 extern Handles g_handles;
 
-/// Looks up the handles. Returns false if the library is not the one that this was built for.
+/// Looks up the handles. Returns false if the loaded MPI library is not the one that MegaScope was
+/// built for.
 bool resolve_handles();
-/// Returns the name of the MPI library that this was built for: "Open MPI".
+/// Returns the name of the MPI library that MegaScope was built for: "Open MPI".
 const char* built_for();
 /// Returns whether the loaded object with this file name (without directory) is part of the MPI
-/// library. MPI calls from there are made by MPI itself and not by the application.
+/// library. MPI itself, and not the application, makes the MPI calls from such an object.
 bool is_mpi_object(std::string_view name);
 
 /// Returns the bytes received, as MPI_Get_count for MPI_BYTE, without an MPI call.
 std::uint64_t received_bytes(const MPI_Status& status) noexcept;
-/// Returns the size of a truncated message that was received into `space` bytes, as far as it is
-/// known.
+/// Returns the size of a truncated message that was received into `space` bytes, as far as the
+/// status contains it.
 std::uint64_t truncated_bytes(const MPI_Status& status, std::uint64_t space) noexcept;
 /// Sets the count of a status, so that received_bytes() returns `bytes`.
 void set_received_bytes(MPI_Status& status, std::uint64_t bytes) noexcept;
@@ -74,8 +75,9 @@ Handle handle_of(std::uint64_t key) noexcept {
 constexpr std::uint64_t distinct_bits(std::uint64_t key) noexcept {
   return std::is_pointer_v<MPI_Request> ? key >> 4 : key;
 }
-/// Return the slot in a small cache, modulo its size. Predefined datatypes are 512 bytes apart, or
-/// numbered consecutively below their size.
+/// Return a hash of a handle. The slot of the handle in a small cache is the hash modulo the size
+/// of the cache. Predefined datatypes are 512 bytes apart, or numbered consecutively below their
+/// size.
 constexpr std::uint64_t comm_slot(std::uint64_t key) noexcept {
   return distinct_bits(key) ^ distinct_bits(key) >> 4;
 }

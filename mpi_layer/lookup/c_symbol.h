@@ -5,12 +5,12 @@
 /// MEGASCOPE_C_SYMBOL(name, parameters) { body }: defines MPI_<name>.
 ///
 /// Where handles are ints (MPICH), a wrapper passes on 32 bits of each. A program of another MPI
-/// library, whose handles are addresses, would lose the upper bits. The exported symbol is
-/// therefore an entry that preserves all registers: it jumps to the PMPI entry point instead of the
-/// wrapper once MPI was started and is another library.
+/// library, whose handles are addresses, would lose the upper bits. Therefore the exported symbol
+/// is a short piece of code that preserves all registers. It jumps to the wrapper, or, if
+/// g_passes_on, to the PMPI entry point.
 namespace megascope::mpi {
 
-/// True after MPI was started if it is not the library that this was built for.
+/// True if MPI was started and is not the library that MegaScope was built for.
 [[gnu::visibility("hidden")]] extern bool g_passes_on;
 
 }  // namespace megascope::mpi

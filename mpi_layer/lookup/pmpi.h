@@ -7,8 +7,8 @@
 
 #include <string>
 
-/// The PMPI entry point of each wrapper, looked up at run time in the object that defines
-/// PMPI_Init: the library refers to no MPI symbol.
+/// The PMPI entry point of each wrapper. Entry points are looked up at run time in the object that
+/// defines PMPI_Init, so that the library refers to no MPI symbol.
 namespace megascope::mpi {
 
 template <Fn F>
@@ -31,7 +31,8 @@ struct ResultOfPointer<Result (*)(Args...)> {
 template <Fn F>
 using ResultOf = typename ResultOfPointer<typename PmpiType<F>::Pointer>::Type;
 
-/// By Fn. Until the first call of any wrapper, each entry is a function that looks up all of them.
+/// PMPI entry points, indexed by Fn. Before the first call of a wrapper, each element is a function
+/// that looks up all entry points.
 [[gnu::visibility("hidden")]] extern void* g_pmpi[kFnEnd];
 
 /// Returns the PMPI entry point of F, or the next definition of MPI_x if there is no PMPI_x.
@@ -47,12 +48,12 @@ void resolve_pmpi() noexcept;
 /// it does not exist.
 void* mpi_symbol(const char* name) noexcept;
 
-/// Checks that the MPI library at run time is the one that this was built for. The error names
+/// Checks that the MPI library at run time is the one that MegaScope was built for. The error names
 /// both.
 Status check_mpi_library();
-/// Returns all of MPI_Get_library_version.
+/// Returns the text of MPI_Get_library_version.
 std::string mpi_library_text();
-/// Returns its first line: "MPICH 4.0.2".
+/// Returns the first line of mpi_library_text(): "MPICH 4.0.2".
 std::string mpi_library_version();
 
 }  // namespace megascope::mpi

@@ -10,11 +10,11 @@
 /// docs/decisions/0003-all-ranks.md.
 namespace megascope::mpi {
 
-/// Announces this process to the other ranks. Call before PMPI_Init. run_id: of this process, used
-/// if it is rank 0.
+/// Announces this process to the other ranks. Call before PMPI_Init. run_id: the run id that this
+/// process generated. Other ranks use it if this process is rank 0.
 void announce_presence(const std::string& run_id);
 /// Announces that this process has left PMPI_Init. Call after PMPI_Init, before the other
-/// functions. From then on the launcher learns of the end of the process from MPI only.
+/// functions. Afterwards only MPI informs the launcher of the end of the process.
 void share_entries();
 /// Returns rank 0's run id; an empty string if rank 0 is not known to have the library. Call after
 /// PMPI_Init. Cost: one query to the launcher's process on this node.
@@ -32,7 +32,8 @@ PeerPresence query_presence(std::int32_t world_rank, std::int32_t world_size, bo
 /// Adds to an incomplete result of query_presence() the missing ranks (the first 32) and whether
 /// they have another version. world_size local queries.
 void name_missing_ranks(std::int32_t world_size, PeerPresence& presence);
-/// Ends what announce_presence() began. Call before PMPI_Finalize.
+/// Closes the connection to the launcher that announce_presence() opened. Call before
+/// PMPI_Finalize.
 void withdraw_presence();
 
 }  // namespace megascope::mpi

@@ -16,19 +16,20 @@
 /// own communicator. docs/time.md.
 namespace megascope::mpi {
 
-/// The part of one process. All members make the same calls in the same order, except
-/// after_collective(), where a missing member costs the others one second, once. Application
-/// thread.
+/// The clock comparison of one process. All ranks must make the same calls in the same order. If a
+/// rank does not call after_collective(), the others wait for it for one second, once. Called on
+/// the application's thread.
 class ClockSync {
  public:
-  /// world: all ranks, made by make_world_collective(); must outlive the object. interval_s:
-  /// between measurements in collectives of the application; 0: none there. settings: a number that
-  /// is equal in ranks that count collectives alike.
+  /// world: all ranks, made by make_world_collective(); must outlive the object. interval_s: time
+  /// between measurements at collectives of the application; 0: no measurements at collectives.
+  /// settings: a number that is equal on ranks whose options make them count collectives in the
+  /// same way.
   ClockSync(Collective& world, bool use_tsc, double interval_s, std::uint64_t settings);
 
   /// Determines which processes share a clock: those that claim the same domain and show the same
-  /// time. Returns the domain of this process: the claimed one, or that with a rank appended if its
-  /// time differs. O(log P) rounds.
+  /// time. Returns the domain of this process. This is `claimed`, with a rank appended if the
+  /// process shows another time than other processes that claim it. O(log P) rounds.
   std::string find_domains(const std::string& claimed);
   /// Compares the clocks of all domains, along a binomial tree over domains in O(log domains)
   /// rounds: the lowest rank of a domain sends requests to the lowest rank of the domain above it,
@@ -39,11 +40,11 @@ class ClockSync {
   bool has_same_settings() const noexcept { return has_same_settings_; }
   bool has_several_domains() const noexcept { return leaders_.size() > 1; }
 
-  /// Returns the number of the collective on MPI_COMM_WORLD after which after_collective() is due;
-  /// kNeverSynced: never.
+  /// Returns the number of the collective on MPI_COMM_WORLD from which on after_collective() must
+  /// be called; kNeverSynced: never.
   std::uint32_t next_collective() const noexcept { return next_collective_; }
   /// Called after this rank has left the collective with this number, which all ranks have entered.
-  /// Measures if it is time to, as measure().
+  /// If the interval has passed, compares the clocks like measure(), with the same result.
   bool after_collective(std::uint32_t sequence, ClockSample& sample);
 
  private:
@@ -66,7 +67,8 @@ class ClockSync {
   std::uint64_t interval_ns_;
   std::uint64_t settings_;
   bool has_same_settings_ = false;
-  std::vector<Leader> leaders_;  ///< of all domains, ascending rank; empty if there is one domain
+  std::vector<Leader>
+      leaders_;  ///< lowest rank of each domain, in ascending order; empty if there is one domain
   std::uint32_t next_collective_;
   // On rank 0:
   std::uint64_t last_measured_ns_ = 0;
@@ -74,7 +76,7 @@ class ClockSync {
   std::uint32_t last_sequence_ = 0;
 };
 
-/// Of this process; nullptr if it is standalone, and before MPI was started.
+/// The ClockSync of this process. nullptr if the process is standalone, and before MPI was started.
 extern ClockSync* g_clock_sync;
 
 /// Called after a collective that synchronises all ranks, succeeded, and is due

@@ -9,12 +9,12 @@
 namespace megascope::mpi::launcher_store {
 
 enum class Answer : std::uint8_t {
-  kText,
-  kNothing,  ///< there is no entry (yet)
+  kText,     ///< there is an entry; `text` receives it
+  kNothing,  ///< there is no such entry, or not yet
   kError,    ///< the launcher failed or is gone
 };
 
-/// Connects to the launcher. Call before PMPI_Init. Returns false if this launcher has no such
+/// Connects to the launcher. Call before PMPI_Init. Returns false if the launcher has no key-value
 /// store; put() and get() must not be called then.
 bool open();
 /// Stores an entry of this process. text: no blanks or line ends, at most 200 bytes. Entries stored
@@ -28,9 +28,9 @@ Answer get(std::int32_t rank, const char* key, std::string& text);
 /// entries that were stored after PMPI_Init, and no rank has to wait for them, because MPI_Init
 /// returns only when all ranks have entered it: with PMI, returns kText with an empty text.
 Answer get_late(std::int32_t rank, const char* key, std::string& text);
-/// Call after PMPI_Init. Closes this connection where the MPI library has opened the same one,
-/// which serves until PMPI_Finalize. A program whose end is not intercepted (PMPI_Finalize, or
-/// MPI_Finalize found by dlsym) then ends normally for its launcher.
+/// Closes this connection to the launcher if the MPI library has opened one as well; get() then
+/// uses that of MPI until PMPI_Finalize. Call after PMPI_Init. A program whose end is not
+/// intercepted (PMPI_Finalize, or MPI_Finalize found by dlsym) then ends normally for its launcher.
 void share();
 /// Closes the connection. Call before PMPI_Finalize.
 void close();
@@ -40,7 +40,7 @@ void close();
 std::string own_world();
 std::string parent_world();
 
-/// Explanation for the user if open() returned false.
+/// Text for the user that explains why open() returned false.
 extern const char* const kWhyNot;
 
 }  // namespace megascope::mpi::launcher_store

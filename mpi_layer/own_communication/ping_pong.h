@@ -8,8 +8,8 @@
 
 namespace megascope::mpi {
 
-/// Small messages on one of the library's communicators, in which `peer` is a rank. Messages of
-/// another round are ignored.
+/// Sends and receives small messages on a communicator of the library. peer: rank in comm.
+/// receive() returns false for a message of another round.
 struct Wire {
   MPI_Comm comm;
   int tag;
@@ -20,9 +20,9 @@ struct Wire {
   bool receive(std::uint64_t& value, int peer) const noexcept;
 };
 
-/// How often a clock is asked: at least `least` times, until `patience` consecutive answers were no
-/// quicker than the best one, at most `most` times; not longer than budget_ns after the first
-/// answer.
+/// How often ask_clock() asks. It asks at least `least` and at most `most` times. After `least`
+/// times it stops when more than `timeout` consecutive answers were not quicker than the best
+/// answer, or when more than budget_ns have passed since the first answer.
 struct PingLimits {
   int least;
   int timeout;
@@ -31,9 +31,9 @@ struct PingLimits {
 };
 
 struct Pings {
-  ClockSample best;           ///< the quickest answer; without peer_domain
-  bool is_same_clock = true;  ///< each answer lay between question and arrival: both may be one
-                              ///< clock
+  ClockSample best;           ///< the quickest answer; peer_domain is not set
+  bool is_same_clock = true;  ///< the time in each answer lies between the times of request and
+                              ///< arrival, so that both processes may read the same clock
 };
 /// Asks the clock of `peer`, which must call answer_pings() meanwhile. Returns false if MPI failed
 /// or the other side did not answer.

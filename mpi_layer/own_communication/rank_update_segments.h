@@ -13,7 +13,7 @@ namespace megascope::mpi {
 /// The messages that carry one rank update, all sent at once. In MPI libraries without single copy
 /// or RDMA, both sides must progress a large message for every few fragments, which takes dozens of
 /// steps between ranks that enter MPI only at step boundaries. Small messages need two progress
-/// calls each, and all the same two. One thread at a time.
+/// calls, and the same two calls serve all of them. One thread at a time.
 class RankUpdateSegments {
  public:
   static constexpr std::size_t kBytes = std::size_t{64} << 10;
@@ -27,8 +27,8 @@ class RankUpdateSegments {
   /// which must stay valid. Returns false if MPI failed.
   bool receive(MPI_Message& first, const MPI_Status& status, std::byte* into,
                MPI_Comm comm) noexcept;
-  /// Returns the largest size of the rank update with this first message; 0 if the message is
-  /// invalid.
+  /// Returns the largest size that the rank update with this first message can have; 0 if the
+  /// message is invalid.
   static std::size_t space_for(const MPI_Status& first) noexcept;
   /// Progresses the messages. is_done: all are complete. Returns false if MPI failed.
   bool test(bool& is_done) noexcept;

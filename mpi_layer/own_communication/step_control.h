@@ -25,29 +25,30 @@
 /// docs/decisions/0012-control-word.md.
 namespace megascope::mpi {
 
-/// The part of one process. The application may begin steps on some ranks only, or on threads that
-/// must not call MPI: a rank waits at most for the plan's timeout, once.
+/// The step control of one process. If the application begins steps on some ranks only, or on
+/// threads that must not call MPI, a rank waits for the others once, for at most plan.timeout_ns.
 class StepControl {
  public:
-  /// world: all ranks; nullptr: there is only this one. plan.reduction must be set; both must
-  /// outlive the object. Collective over world, in MPI_Init.
+  /// world: group of all ranks; nullptr if there is only this rank. plan.reduction must be set.
+  /// world and plan.reduction must outlive the object. Collective over world, in MPI_Init.
   StepControl(Collective* world, const ControlPlan& plan, int thread_level);
 
   /// Called at a step boundary. Any thread, anywhere; communicates only where MPI may be called.
   void begin_step(std::int64_t step) noexcept;
   /// Called after a recorded MPI call has returned: progresses rank updates if the application
-  /// begins no step for long. Threads as begin_step(). Returns the time until the next tick in ns.
+  /// begins no step for a long time. Any thread; communicates only where MPI may be called. Returns
+  /// the time until the next tick in ns.
   std::uint64_t progress_tick() noexcept;
-  /// Called in a hook: progresses rank updates if the application begins no step for long.
+  /// Called in a hook: progresses rank updates if the application begins no step for a long time.
   void progress_tick_in_hook() noexcept;
   /// Called on all ranks in MPI_Finalize: completes the rounds that other ranks began, and delivers
   /// the last block. The object is inactive afterwards.
   void finish() noexcept;
 
  private:
-  /// Exclusive access to the object for a scope. Not re-entrant: not granted if this thread has it
-  /// already (MPI called the application back). A waiting Turn is not granted after finish() has
-  /// begun.
+  /// Exclusive access to the object for a scope. A Turn converts to false if access was not
+  /// granted: if this thread has a Turn already (MPI called the application back), or if it had to
+  /// wait and finish() has begun.
   class Turn {
    public:
     Turn(StepControl& control, bool is_waited_for) noexcept;
@@ -91,7 +92,8 @@ class StepControl {
   std::mutex mutex_;
   std::atomic<const void*> holder_{nullptr};  ///< identifies the thread that has the Turn
   std::atomic<bool> is_ending_{false};
-  std::unique_ptr<Collective> group_;  ///< nullptr: one rank
+  std::unique_ptr<Collective>
+      group_;  ///< group with the communicator of the reductions; nullptr if there is one rank
   Collective* world_;
   StepReduction& reduction_;
   std::uint64_t timeout_ns_;
@@ -108,22 +110,24 @@ class StepControl {
     std::uint64_t ticks = 0;
     std::uint64_t ns = 0;
   };
-  CallTime last_;  ///< at the previous boundary, of the thread that begins steps; of the main
-                   ///< thread if none does
+  CallTime last_;  ///< state at the previous boundary of the thread that begins steps; of the main
+                   ///< thread if no thread does
   std::uint64_t started_ = 0;  ///< rounds started
   std::uint64_t applied_ = 0;
   bool has_stopped_ = false;     ///< applies no more decisions
   bool is_broken_ = false;       ///< MPI failed in a round
   bool is_mail_broken_ = false;  ///< MPI failed with a rank update
   bool has_ended_ = false;
-  bool has_complained_ = false;  ///< about the thread level
+  bool has_complained_ = false;  ///< the user was informed that the thread level does not allow
+                                 ///< communication
 };
 
-/// Of this process; nullptr: no communication at step boundaries. Created in MPI_Init, never
-/// destroyed.
+/// The StepControl of this process. nullptr if ranks do not communicate at step boundaries. Created
+/// in MPI_Init, never destroyed.
 extern StepControl* g_step_control;
 
-/// Creates it if the plan requires it, and follows the application's steps. Collective over world.
+/// Creates g_step_control if the plan requires it, and has it called at step boundaries. Collective
+/// over world.
 void open_step_control(Collective* world, const ControlPlan& plan, int thread_level);
 
 }  // namespace megascope::mpi

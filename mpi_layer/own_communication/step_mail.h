@@ -20,17 +20,19 @@ namespace megascope::mpi {
 /// update.
 class StepMail {
  public:
-  /// comm: a communicator of the library without other messages of this kind; null handle: there is
-  /// only this rank. Both must outlive the object.
+  /// comm: a communicator of the library on which no other component receives messages from any
+  /// source; not used if is_standalone. mailbox and comm must outlive the object.
   StepMail(RankMailbox& mailbox, MPI_Comm comm, bool is_standalone);
 
-  /// Sends what is ready, and on rank 0 delivers what has arrived. Returns false if MPI failed.
+  /// Sends the next rank update if the previous one was sent. On rank 0, delivers rank updates that
+  /// have arrived. Returns false if MPI failed.
   bool progress() noexcept;
-  /// Starts to send the rest, once. Returns false if MPI failed.
+  /// Starts to send this rank's last rank update. Call once. Returns false if MPI failed.
   bool send_last() noexcept;
   std::uint64_t sent_count() const { return sent_count_; }
-  /// Rank 0: receives all rank updates that are under way. Call after send_last() on all ranks.
-  /// sent_count: sum over all ranks. Returns false if MPI failed or memory ran out.
+  /// On rank 0: receives all rank updates that were sent. Call after all ranks have called
+  /// send_last(). sent_count: sum of sent_count() over all ranks. Returns false if MPI failed or
+  /// memory ran out.
   bool receive_all(std::uint64_t sent_count) noexcept;
   /// Completes the sends once rank 0 has received everything; must not be called otherwise. Returns
   /// false if MPI failed.
@@ -42,7 +44,8 @@ class StepMail {
     RankUpdateSegments pieces;
     std::int32_t from = 0;
   };
-  /// Receive buffer if no memory is left for another: a matched message must be received.
+  /// Receive buffer for a rank update for which no memory is left. It is needed because a matched
+  /// message must be received.
   struct Spare {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t used = 0;  ///< 0: free

@@ -6,12 +6,14 @@
 #include "mpi_layer/semantics/coll_bytes.h"
 #include "mpi_layer/semantics/recorded_arguments.h"
 
-/// Semantics of collectives: root, bytes sent and received, sequence number on the communicator;
-/// the request of nonblocking ones. One type serves the blocking and the nonblocking form, which
-/// differ by a request at the end. MPI-4.1 §6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
+/// Semantics of collectives. They record the root, the bytes sent and received, the sequence number
+/// on the communicator, and the request of a nonblocking collective. One type describes the
+/// blocking and the nonblocking form of a function, which differ in the request argument at the
+/// end. MPI-4.1 §6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
 namespace megascope::mpi {
 
-/// Returns whether the error code means that MPI rejected the arguments before anything happened.
+/// Returns whether the error code means that MPI rejected the arguments and did not begin the
+/// operation.
 bool is_refusal(int rc) noexcept;
 
 namespace coll {
@@ -26,7 +28,8 @@ using Type = MPI_Datatype;
 }
 
 /// Begins a collective: stores the communicator and the sequence number of the collective on it in
-/// call.main. Returns nullptr, and counts nothing, if nothing is to be recorded.
+/// call.main. Returns nullptr, and does not count the collective, if the communicator is unknown or
+/// its collectives are not recorded.
 [[gnu::always_inline]] inline CommState* begin(Thread& thread, Rec& call, MPI_Comm comm) noexcept {
   CommState* state = set_comm(thread, call, comm);
   if (state == nullptr || !state->is_recorded) return nullptr;
@@ -44,8 +47,9 @@ using Type = MPI_Datatype;
   if (CommState* known = comm_state(thread, comm); known != nullptr) verified(thread, comm, known);
   return begin(thread, call, comm);
 }
-/// Undoes begin() if MPI rejected the arguments: the operation did not begin on this rank, and the
-/// next collective on the communicator gets the number. Returns whether MPI rejected them.
+/// Undoes begin() if MPI rejected the arguments. The operation did not begin on this rank then, so
+/// that the next collective on the communicator gets its number. Returns whether MPI rejected the
+/// arguments.
 [[gnu::always_inline]] inline bool take_back_refused(Rec& call, int rc) noexcept {
   if (rc == MPI_SUCCESS) [[likely]]
     return false;
@@ -251,8 +255,9 @@ struct Scan {
   }
 };
 
-/// Blocking collectives that no rank leaves before the last one has entered: right after one, all
-/// ranks are present for the library's own messages. Without data such a call may not synchronise.
+/// Whether no rank leaves the blocking collective before all ranks have entered it. Directly after
+/// such a collective, the library can exchange messages with all ranks without long waits.
+/// Exception: a call without data need not synchronise, except a barrier.
 template <class Shape>
 inline constexpr bool kWaitsForAll = std::is_same_v<Shape, Barrier> ||
                                      std::is_same_v<Shape, Allreduce> ||
@@ -275,7 +280,8 @@ struct Blocking : Shape {
   }
 };
 
-/// The collective in call.main continues after the call; its request is the last argument.
+/// Completes the record of a nonblocking collective, which continues after the call. call.main: the
+/// collective. request: the request that the call returned.
 [[gnu::always_inline]] inline void started(Thread& thread, Rec& call, int rc,
                                            MPI_Request request) noexcept {
   take_back_refused(call, rc);

@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-/// Bytes that this rank sends and receives in a collective, as OTF2 MpiCollectiveEnd counts them:
-/// the payload of the call's arguments as if each block went directly to its receiver, including
-/// the rank's own share unless the call is in place. Arguments that MPI ignores on this rank are
-/// not read. Any thread; cached look-ups only.
+/// Bytes that this rank sends and receives in a collective, counted as in OTF2 MpiCollectiveEnd.
+/// The payload of the call's arguments is counted as if each block went directly to its receiver.
+/// The block that a rank sends to itself is included, except in calls with MPI_IN_PLACE. Arguments
+/// that MPI ignores on this rank are not read. Any thread; cached look-ups only.
 namespace megascope::mpi {
 
 struct CollBytes {
@@ -18,10 +18,11 @@ struct CollBytes {
   std::uint64_t received = 0;
 };
 
-/// A communicator as the byte counts need it.
+/// The properties of a communicator that the byte counts need.
 struct CollGroup {
   const CommState& comm;
-  /// Returns the number of processes that exchange a block with this one: all, or the remote group.
+  /// Returns the number of processes that exchange a block with this one: those of the remote group
+  /// of an intercommunicator, else all members.
   std::uint64_t partners() const {
     return static_cast<std::uint64_t>(comm.is_inter ? comm.remote_size : comm.size);
   }
@@ -37,7 +38,8 @@ struct CollGroup {
   return buffer == MPI_IN_PLACE;
 }
 
-/// Sums positive counts. counts: nullptr is an error that MPI will report and gives 0.
+/// Returns the sum of the positive counts. Returns 0 if counts is nullptr, which is an error that
+/// MPI will report.
 template <class Count>
 [[gnu::always_inline]] inline std::uint64_t sum_counts(const Count* counts, std::uint64_t count) {
   std::uint64_t sum = 0;
@@ -79,7 +81,8 @@ template <class Count>
                   : CollBytes{.sent = own, .received = all};
 }
 
-/// Scatter, Bcast: as Gather with the directions exchanged.
+/// Exchanges the directions. The bytes of Scatter and Bcast are those of Gather with the directions
+/// exchanged.
 [[gnu::always_inline]] inline CollBytes reversed(CollBytes bytes) {
   return {.sent = bytes.received, .received = bytes.sent};
 }
@@ -170,7 +173,8 @@ template <class Count>
   return {.sent = blocks * block, .received = in_place ? blocks * block : group.partners() * block};
 }
 
-/// Scan: to higher ranks, from lower ranks, and to itself unless in place. MPI-4.1 §6.11.
+/// Scan: one block to each higher rank and one from each lower rank. A block to this rank itself is
+/// included if without_self is false. MPI-4.1 §6.11.
 [[gnu::always_inline]] inline CollBytes scan_bytes(MpiThread& thread, CollGroup group,
                                                    bool without_self, int count,
                                                    MPI_Datatype type) {

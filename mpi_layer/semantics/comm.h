@@ -6,13 +6,12 @@
 #include "mpi_layer/semantics/recorded_arguments.h"
 #include "mpi_layer/table/regions.h"
 
-/// Semantics of calls on communicators: creation, naming, end, and the object of queries. MPI-4.1
-/// §7.
+/// Semantics of calls that create, name, query or free communicators. MPI-4.1 §7.
 namespace megascope::mpi {
 
 namespace comm {
 
-/// Records the communicator only.
+/// Semantics of calls of which only the communicator is recorded.
 struct About : NoSemantics {
   static constexpr std::string_view kRecordedFields = "communicator";
   template <class... Args>
@@ -22,12 +21,12 @@ struct About : NoSemantics {
   }
 };
 
-/// As About, for calls with further meaningful arguments.
+/// Like About, for calls with further meaningful arguments, of which not all are recorded.
 struct Object : About {
   static constexpr bool kNamesObject = true;
 };
 
-/// Creation of a communicator, collective over all of the given one.
+/// Creation of a communicator by a call that is collective over the whole parent communicator.
 template <Fn F>
 struct CollectiveCreation {
   static constexpr std::string_view
@@ -110,7 +109,7 @@ struct Bridge : Also<About, "new communicator"> {
   }
 };
 
-/// The call ends the communicator.
+/// Semantics of calls that free a communicator.
 struct End {
   static constexpr std::string_view kRecordedFields = "communicator";
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call,

@@ -15,15 +15,15 @@ namespace megascope::mpi {
 
 namespace io {
 
-/// Sets the call's file, if it is known.
+/// Sets the call's file if the handle is known.
 [[gnu::always_inline]] inline void set_file(MpiThread& thread, CallRecord& call,
                                             MPI_File file) noexcept {
   call.file = file_state(thread, file);
   if (call.file != nullptr) [[likely]]
     call.comm = call.file->comm;
 }
-/// Returns the file of a call that has succeeded, so that an unknown handle is valid and may be
-/// queried. nullptr: nothing to record.
+/// Returns the file of a call that has returned `rc`; nullptr if the call failed or memory ran out.
+/// If the handle is unknown, queries it, because the success of the call shows that it is valid.
 [[gnu::always_inline]] inline FileState* file_of_success(CallRecord& call, int rc,
                                                          MPI_File file) noexcept {
   if (rc != MPI_SUCCESS) return nullptr;
@@ -33,7 +33,7 @@ namespace io {
   }
   return call.file;
 }
-/// Adds the fact with the file's identifiers.
+/// Adds a fact about the file to the call.
 [[gnu::always_inline]] inline void record(MpiThread& thread, const FileState& file,
                                           Fact fact) noexcept {
   fact.peer = static_cast<std::int32_t>(file.id);
@@ -46,9 +46,9 @@ namespace io {
 }
 
 /// begin_collective() counts the collective calls on a file, so that an analysis can match the
-/// calls of different processes: the first has number 0. The number and the file are part of the
-/// mark of the pending call, which a reader sees after a crash or a hang. Nothing is counted if the
-/// file is unknown.
+/// calls of different processes. The first call has number 0. The number and the file are part of
+/// the mark of the pending call, which a reader sees after a crash or a hang. The call is not
+/// counted if the file is unknown.
 /// end_collective() adds the number to a call that succeeded, after the fact that names the file.
 /// If MPI rejected the arguments (is_refusal), the operation did not begin on this process, and the
 /// next one gets the number. After any other error the number remains used and is not recorded.
@@ -85,7 +85,7 @@ struct Collective : Call {
   }
 };
 
-/// Records the file only.
+/// Semantics of calls of which only the file is recorded.
 template <FactKind kKind = FactKind::kFileUsed>
 struct About {
   static constexpr std::string_view kRecordedFields = "communicator, file";
@@ -102,7 +102,7 @@ struct About {
   }
 };
 
-/// As About, for calls with further meaningful arguments.
+/// Like About, for calls with further meaningful arguments, of which not all are recorded.
 struct Object : About<> {
   static constexpr bool kNamesObject = true;
 };
@@ -123,8 +123,8 @@ struct Size : Also<About<>, "size"> {
   }
 };
 
-/// Returns the resulting position of a seek. is_shared: a shared file pointer, whose query may need
-/// a message or a lock.
+/// Returns a seek with its resulting position. is_shared: the call moved the shared file pointer,
+/// whose query may need a message or a lock.
 FileSeek seek_result(MPI_File file, MPI_Offset offset, int whence, bool is_shared) noexcept;
 
 struct View : Also<About<>, "view"> {
@@ -163,7 +163,7 @@ struct Semantics<Fn::File_open> {
     call.main.request = call.main.sequence;
     call.main.peer = static_cast<std::int32_t>(kNoFile);
   }
-  /// Failed opens are counted as well: members may disagree on whether they failed.
+  /// Also counts opens that failed, because a call may fail on some members and succeed on others.
   [[gnu::always_inline]] static void complete(MpiThread& thread, CallRecord& call, int rc, MPI_Comm,
                                               const char* name, int amode, MPI_Info,
                                               MPI_File* handle) noexcept {
@@ -221,7 +221,7 @@ struct Semantics<Fn::File_delete> : NoSemantics {
   }
 };
 
-/// The Collective ones are listed in selection.h as well.
+/// Functions with Collective must have the trait kCollectiveOnObject in the function table.
 #define MEGASCOPE_IO(name, ...) \
   template <>                   \
   struct Semantics<Fn::File_##name> : io::__VA_ARGS__ {};

@@ -8,13 +8,13 @@
 #include "mpi_layer/semantics/p2p.h"
 #include "mpi_layer/semantics/recorded_arguments.h"
 
-/// Semantics of file transfers: the file, bytes requested and transferred, the offset if it is
-/// explicit. MPI-4.1 §14.4; OTF2 IoOperationBegin … IoOperationComplete.
+/// Semantics of file transfers. They record the file, the bytes requested and transferred, and an
+/// explicit offset. MPI-4.1 §14.4; OTF2 IoOperationBegin … IoOperationComplete.
 namespace megascope::mpi {
 
 namespace io {
 
-/// The requested transfer is kept in `second` during the call.
+/// Base of all transfers. During the call, CallRecord::second holds the requested transfer.
 template <FactKind kKind, bool kIsCollective>
 struct Transfer {
   static constexpr std::string_view
@@ -59,7 +59,8 @@ struct Blocking : Transfer<kKind, kIsCollective> {
   }
 
  private:
-  /// Provides a status with the whole count, for a library that does not set it.
+  /// If the application ignores the status, replaces it by a status of the library whose count is
+  /// all requested bytes. Some MPI libraries do not set the count.
   [[gnu::always_inline]] static void want_count(MpiThread& thread, const CallRecord& call,
                                                 MPI_Status*& status) noexcept {
     if (status != MPI_STATUS_IGNORE) return;
@@ -114,7 +115,8 @@ struct Nonblocking : Also<Transfer<kKind, kIsCollective>, "request"> {
   }
 };
 
-/// Split collectives: nonblocking operations whose request is the file.
+/// Begin of a split collective. It is recorded like a nonblocking transfer; the file handle
+/// identifies the operation instead of a request.
 template <FactKind kKind>
 struct Begin : Also<Transfer<kKind, true>, "request"> {
   [[gnu::always_inline]] static void describe(MpiThread& thread, CallRecord& call, MPI_File file,
@@ -177,7 +179,7 @@ struct End {
 
 }  // namespace io
 
-/// The Collective ones are listed in selection.h as well.
+/// Functions with Collective must have the trait kCollectiveOnObject in the function table.
 #define MEGASCOPE_IO(name, ...) \
   template <>                   \
   struct Semantics<Fn::File_##name> : io::__VA_ARGS__ {};

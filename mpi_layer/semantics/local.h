@@ -6,9 +6,9 @@
 #include "mpi_layer/semantics/topology.h"
 #include "mpi_layer/semantics/type.h"
 
-/// Semantics of local calls: attributes and error handlers, which belong to a communicator or
-/// window and may call back; packing, local reduction, buffers and memory, with their bytes.
-/// MPI-4.1 §5, §7.7, §9.
+/// Semantics of local calls. Calls on attributes and error handlers belong to a communicator or
+/// window and may call functions of the application. Packing, local reduction, buffers and memory
+/// are recorded with their bytes. MPI-4.1 §5, §7.7, §9.
 namespace megascope::mpi {
 
 namespace local {
@@ -19,8 +19,8 @@ namespace local {
   stage(thread, {.kind = FactKind::kLocalBytes, .bytes = static_cast<std::uint64_t>(bytes)});
 }
 
-/// PositionAt: index of the argument that the call moves over the packed bytes. kOnComm: the last
-/// argument is a communicator.
+/// Semantics of packing and unpacking. PositionAt: index of the position argument, which the call
+/// increases by the number of packed bytes. kOnComm: whether the last argument is a communicator.
 template <unsigned PositionAt, bool kOnComm>
 struct Packing {
   static constexpr std::string_view kRecordedFields = kOnComm ? "communicator, bytes here"
@@ -111,7 +111,8 @@ struct Semantics<Fn::Pack_external_size> : NoSemantics {
 
 namespace local {
 
-/// The keyval is invalid after the call, so it is saved before.
+/// Semantics of calls that free a keyval. describe() saves the keyval, because it is invalid after
+/// the call.
 struct FreeKeyval : NoSemantics {
   static constexpr std::string_view kRecordedFields = "keyval";
   static void describe(MpiThread&, CallRecord& call, const int* keyval) noexcept {

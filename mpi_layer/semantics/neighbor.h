@@ -2,8 +2,9 @@
 
 #include "mpi_layer/semantics/coll.h"
 
-/// Semantics of neighbourhood collectives: sequence number on the communicator, bytes sent and
-/// received, request. MPI-4.1 §8.6; OTF2 MpiCollectiveEnd, NonBlockingCollectiveRequest.
+/// Semantics of neighbourhood collectives. They record the sequence number on the communicator, the
+/// bytes sent and received, and the request. MPI-4.1 §8.6; OTF2 MpiCollectiveEnd,
+/// NonBlockingCollectiveRequest.
 namespace megascope::mpi {
 
 namespace coll {

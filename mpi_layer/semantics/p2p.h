@@ -6,8 +6,8 @@
 #include "mpi_layer/handles/types.h"
 #include "mpi_layer/semantics/send_recv.h"
 
-/// Semantics of probes, of receives of matched messages and of persistent starts; with
-/// semantics_send_recv.h those of all point-to-point calls. MPI-4.1 §3.8, §3.9.
+/// Semantics of probes, of receives of matched messages, and of starts of persistent requests. The
+/// other point-to-point calls are in send_recv.h. MPI-4.1 §3.8, §3.9.
 namespace megascope::mpi {
 
 // Probes. A matched probe removes a message from the queue: its place in the order is at the probe,
@@ -15,8 +15,8 @@ namespace megascope::mpi {
 
 namespace p2p {
 
-/// Sets what a probe searches for, for the mark of the pending call only. The record has what it
-/// found.
+/// Sets the peer and tag that a probe searches for. Only the mark of the pending call contains
+/// them; the record contains the message that the probe found.
 [[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source,
                                             int tag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
@@ -27,7 +27,7 @@ namespace p2p {
                .tag = posted_tag(tag)};
 }
 
-/// Records the message that a probe found and left in the queue.
+/// Records the message that a probe found. The message is not received.
 inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& status) noexcept {
   if (status.MPI_SOURCE == MPI_PROC_NULL || !is_recorded(call)) return;
   stage(thread, {.kind = FactKind::kProbed,

@@ -13,18 +13,18 @@
 /// argument indices.
 namespace megascope::mpi {
 
-/// An argument that is recorded after the call has succeeded: a number, or what a pointer refers
-/// to.
+/// An argument that is recorded after the call has succeeded. The value is that of the argument,
+/// or, for a pointer, that of the object or array to which it points.
 struct RecordedArgument {
   static constexpr unsigned kOne = 0xFF;
   static constexpr unsigned kGrid = 0xFE;
 
   unsigned at;               ///< index of the argument
   ValueName name;            ///< name of the first element
-  unsigned count_at = kOne;  ///< arrays: index of the argument with the number of elements; kGrid:
-                             ///< number of dimensions of the grid
-  bool is_cut = false;  ///< count_at is only the capacity: no more elements than dimensions of the
-                        ///< grid
+  unsigned count_at = kOne;  ///< arrays: index of the argument with the number of elements; kGrid
+                             ///< if that is the number of dimensions of the grid
+  bool is_cut = false;  ///< the argument at count_at is the capacity of the array; at most as many
+                        ///< elements as the grid has dimensions are recorded
 };
 
 /// Appends a value to the call.
@@ -33,15 +33,15 @@ inline void record_value(MpiThread& thread, ValueName name, std::int64_t value) 
   if (is_neighbour && value < 0) value = kNoPeer;  // MPI_PROC_NULL differs between libraries
   stage(thread, value_fact(name, value));
 }
-/// Appends as many elements as have names.
+/// Appends the elements of an array. Elements beyond kMaxDimensions have no name and are omitted.
 inline void record_array(MpiThread& thread, ValueName first, const int* values,
                          int count) noexcept {
   for (int i = 0; values != nullptr && i < count && i < static_cast<int>(kMaxDimensions); ++i) {
     record_value(thread, static_cast<ValueName>(static_cast<int>(first) + i), values[i]);
   }
 }
-/// Local MPI calls of the library after a successful call. Out of line: an MPI call in a function
-/// that does not throw would put a landing pad into the wrappers.
+/// These functions make local MPI calls after a successful call. They are not inlined: an MPI call
+/// in a function that does not throw would put a landing pad into the wrappers.
 int grid_dimensions(MPI_Comm comm) noexcept;
 void record_group_size(MpiThread& thread, MPI_Group group) noexcept;
 void record_graph_size(MpiThread& thread, MPI_Comm comm) noexcept;
@@ -113,14 +113,15 @@ void record(MpiThread& thread, Args&&... args) noexcept {
 
 }  // namespace recorded
 
-/// A Base that records something more, derived from this.
+/// Base with an addition to kRecordedFields. Semantics that record more than Base derive from it.
+/// kMore: the additional fields.
 template <class Base, recorded::Literal kMore>
 struct Also : Base {
   static constexpr auto kText = recorded::with<Base, kMore>();
   static constexpr std::string_view kRecordedFields{kText.data(), kText.size()};
 };
 
-/// A Base that also records arguments; kRecordedFields lists them.
+/// Records arguments in addition to Base, and adds them to kRecordedFields.
 template <class Base, RecordedArgument... kRecordedArguments>
 struct Records : Base {
   static constexpr auto kText = recorded::join<Base, kRecordedArguments...>();

@@ -7,13 +7,13 @@
 
 #include <cstring>
 
-/// Semantics of completion calls: which operations a call completed, and what a receive got. MPI
-/// overwrites the handles, so they are saved before the call. MPI-4.1 §3.7; OTF2 MpiIsendComplete,
-/// MpiIrecv.
+/// Semantics of completion calls. They record the operations that a call completed and the messages
+/// that receives got. MPI overwrites the handles, so they are saved before the call. MPI-4.1 §3.7;
+/// OTF2 MpiIsendComplete, MpiIrecv.
 namespace megascope::mpi {
 
-/// Returns whether MPI rejected the arguments of a completion call: nothing was completed, and its
-/// outputs were not written.
+/// Returns whether MPI rejected the arguments of a completion call, so that it completed no
+/// operation and wrote no output argument.
 bool is_refused_slow_path(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_refused(int rc) noexcept {
   return rc != MPI_SUCCESS && is_refused_slow_path(rc);
@@ -21,12 +21,12 @@ bool is_refused_slow_path(int rc) noexcept;
 
 namespace completion {
 
-/// Sets the number of requests, for the mark of the pending call only.
+/// Sets the number of requests. Only the mark of the pending call contains it.
 [[gnu::always_inline]] inline void mark_count(CallRecord& call, int count) noexcept {
   call.main = {.kind = FactKind::kRequestTest, .bytes = static_cast<std::uint32_t>(count)};
 }
 
-/// Saves one handle.
+/// Saves the handle of a call on one request.
 [[gnu::always_inline]] inline void save(CallRecord& call, const MPI_Request* request) noexcept {
   call.horizon = requests().horizon();
   call.second.bytes = request != nullptr ? key_of(*request) : 0;
@@ -45,7 +45,7 @@ template <class Handles>
   for (std::size_t i = 0; i < count; ++i) to[i] = from[i];
 }
 
-/// Saves an array of handles (anything with operator[], for C and Fortran). want_statuses()
+/// Saves an array of handles. array: an object with operator[], for C and Fortran. want_statuses()
 /// replaces MPI_STATUSES_IGNORE by statuses of the library.
 [[gnu::always_inline]] inline void save(MpiThread& thread, CallRecord& call, int count,
                                         const auto& array) noexcept {
@@ -61,15 +61,16 @@ template <class Handles>
   if (statuses == MPI_STATUSES_IGNORE && call.arrays != nullptr) statuses = call.arrays->statuses;
 }
 
-/// Returns whether the call reported the result of each operation.
+/// Returns whether the result of the call means that each operation has its own result in its
+/// status.
 bool is_in_status_slow_path(int rc) noexcept;
 [[gnu::always_inline]] inline bool is_recorded(int rc) noexcept {
   return rc == MPI_SUCCESS || is_in_status_slow_path(rc);
 }
-/// Returns whether this operation is not complete.
+/// Returns whether the error code of an operation means that it is not complete.
 bool is_pending_slow_path(int error) noexcept;
 
-/// rc: result of the whole call; is_told(rc) holds.
+/// rc: result of the whole call, for which is_recorded(rc) holds.
 [[gnu::always_inline]] inline void complete_at(MpiThread& thread, const CallRecord& call, int index,
                                                const MPI_Status* status, int rc) noexcept {
   const int error = rc != MPI_SUCCESS && status != nullptr ? status->MPI_ERROR : rc;
@@ -95,8 +96,8 @@ bool is_pending_slow_path(int error) noexcept;
   }
 }
 
-/// index: output of the call; MPI_UNDEFINED if it completed nothing. Ignored if MPI rejected the
-/// call.
+/// index: output of the call; MPI_UNDEFINED if it completed no operation. Not used if MPI rejected
+/// the arguments.
 [[gnu::always_inline]] inline void complete_any(MpiThread& thread, CallRecord& call, int rc,
                                                 int index, const MPI_Status* status) noexcept {
   if (call.arrays != nullptr && index != MPI_UNDEFINED && index >= call.index_base) {

@@ -8,9 +8,9 @@
 #include "mpi_layer/semantics/window.h"
 #include "mpi_layer/table/regions.h"
 
-/// Semantics of one-sided operations, with target and bytes, and of synchronisation. Targets are
-/// ranks in the window's communicator. The operations that a synchronisation completes are
-/// determined by readers (rma_completion.h). MPI-4.1 §12; OTF2 RmaPut … RmaSync.
+/// Semantics of one-sided operations and of synchronisation. Operations are recorded with target
+/// and bytes. A target is a rank in the window's communicator. Readers determine the operations
+/// that a synchronisation completes (rma_completion.h). MPI-4.1 §12; OTF2 RmaPut … RmaSync.
 namespace megascope::mpi {
 
 namespace one_sided {
@@ -31,7 +31,7 @@ using Type = MPI_Datatype;
   if (!has_rma_request(kind)) call.main.request = requests().new_id();
 }
 
-/// The request of MPI_Rput and similar is tracked as one of point-to-point.
+/// Tracks the request of MPI_Rput and similar functions in the same way as that of MPI_Isend.
 template <class... Args>
 [[gnu::always_inline]] inline void start_operation(Thread& thread, Rec& call, int rc,
                                                    Args&&... args) noexcept {

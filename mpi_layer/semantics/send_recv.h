@@ -5,8 +5,8 @@
 #include "mpi_layer/handles/requests.h"
 #include "mpi_layer/handles/types.h"
 
-/// Semantics of sends and receives: peer, tag, bytes, request. Peers are ranks in the
-/// communicator. MPI-4.1 §3; OTF2 MpiSend … MpiIrecv.
+/// Semantics of sends and receives. They record peer, tag, bytes and request. Peers are ranks in
+/// the communicator. MPI-4.1 §3; OTF2 MpiSend … MpiIrecv.
 namespace megascope::mpi {
 
 namespace p2p {
@@ -30,7 +30,7 @@ namespace p2p {
           .bytes = payload_bytes(thread, count, type)};
 }
 
-/// Replaces an ignored status by one of the library's.
+/// Replaces an ignored status argument by a status of the library.
 [[gnu::always_inline]] inline void want_status(MpiThread& thread, const CallRecord& call,
                                                MPI_Status*& status) noexcept {
   if (status == MPI_STATUS_IGNORE) status = &thread.status[call.depth];
@@ -38,8 +38,8 @@ namespace p2p {
 
 bool is_truncation_error(int rc) noexcept;
 
-/// Completes the fact of a blocking receive. After an error nothing was received, except a
-/// truncated message.
+/// Completes the fact of a blocking receive after the call. After an error the fact is removed,
+/// because no message was received. Exception: a truncated message was received.
 [[gnu::always_inline]] inline void received(Fact& fact, int rc, const MPI_Status& status) noexcept {
   const bool has_message = rc == MPI_SUCCESS || is_truncation_error(rc);
   if (!has_message || status.MPI_SOURCE == MPI_PROC_NULL) {
@@ -162,10 +162,10 @@ struct Semantics<Fn::Recv_init> : Semantics<Fn::Irecv> {
 
 namespace p2p {
 
-/// Sets the facts of a send-receive after the call: one kSendrecv with its receive if both halves
-/// are messages, the remaining half alone if one is (the other: MPI_PROC_NULL, or an error), else
-/// none. All fit into the call's own words (folds(), encode_call.h) unless sizes or communicator
-/// are too large for that. If the receive was truncated, the send has happened.
+/// Sets the facts of a send-receive after the call. If both halves are messages, the call has a
+/// kSendrecv and its receive. If only one half is a message, because the other has MPI_PROC_NULL or
+/// failed, the call has the fact of this half. Otherwise the call has no fact. If the receive was
+/// truncated, the send counts as done.
 [[gnu::always_inline]] inline void join(CallRecord& call, int rc, bool is_sending,
                                         bool is_receiving, const MPI_Status& status) noexcept {
   Fact receive = call.second;

@@ -9,8 +9,8 @@ namespace megascope::mpi {
 
 namespace dynamic {
 
-/// Collective over the communicator, with a root. RootAt: index of the root argument; the
-/// communicator and the new one follow.
+/// Semantics of calls that are collective over a communicator and have a root. RootAt: index of the
+/// root argument. The next two arguments are the communicator and the new communicator.
 template <Fn F, unsigned RootAt>
 struct Meeting {
   static constexpr std::string_view

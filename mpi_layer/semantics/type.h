@@ -10,7 +10,8 @@ namespace megascope::mpi {
 
 namespace type {
 
-/// The last argument is a new group: records its number of members. A local call.
+/// Semantics of calls whose last argument is a new group. Records the number of its members, by a
+/// local MPI call.
 struct NewGroup : NoSemantics {
   static constexpr std::string_view kRecordedFields = "members";
   static constexpr bool kNamesObject = true;
@@ -19,7 +20,8 @@ struct NewGroup : NoSemantics {
     if (rc == MPI_SUCCESS) record_group_size(thread, *last_of(args...));
   }
 };
-/// The last argument is a new datatype: records the bytes of data of one element.
+/// Semantics of calls whose last argument is a new datatype. Records the bytes of data in one
+/// element.
 struct NewType : NoSemantics {
   static constexpr std::string_view kRecordedFields = "type_bytes";
   static constexpr bool kNamesObject = true;
@@ -30,7 +32,7 @@ struct NewType : NoSemantics {
                  static_cast<std::int64_t>(type_size(thread, *last_of(args...))));
   }
 };
-/// Also records queried properties of a group or datatype.
+/// Semantics of queries of a group or datatype. Records the results.
 template <RecordedArgument... kRecordedArguments>
 struct Asked : Records<NoSemantics, kRecordedArguments...> {
   static constexpr bool kNamesObject = true;
@@ -96,8 +98,9 @@ MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
 MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))
 #undef MEGASCOPE_TYPE
 
-/// MPI may reuse a freed handle: in another thread before the call returns, or in this one after an
-/// attribute function has used it for the last time.
+/// Semantics of calls that free a handle. The caches of handles are invalidated before and after
+/// the call: another thread may get the handle for a new object before the call returns, and an
+/// attribute function may use the old handle during the call.
 template <std::atomic<std::uint64_t>& kGeneration, class Handle>
 struct Frees {
   static constexpr bool kTracksHandlesOnly = true;

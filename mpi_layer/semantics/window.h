@@ -18,8 +18,8 @@ using Thread = MpiThread;
 using Rec = CallRecord;
 using Type = MPI_Datatype;
 
-/// Sets the call's window and communicator. Returns nullptr if nothing is to be recorded; the
-/// handle of an unknown window is kept.
+/// Sets the call's window and communicator. Returns nullptr if the call is not recorded. If the
+/// window is unknown, stores its handle for On::complete().
 [[gnu::always_inline]] inline WinState* set_window(Thread& thread, Rec& call,
                                                    MPI_Win window) noexcept {
   WinState* state = window_state(thread, window);
@@ -50,12 +50,13 @@ inline std::uint64_t assertion(int assert) noexcept {
          ((assert& MPI_MODE_NOSUCCEED) != 0 ? rma::kNoSucceed : 0);
 }
 
-/// Returns whether MPI rejected the arguments, or the window is in another epoch: nothing began.
+/// Returns whether the error code means that the operation did not begin: MPI rejected the
+/// arguments, or the window is in another epoch.
 bool has_not_begun(int rc) noexcept;
 
-/// The frame of all calls on a window; `Say::say` fills in the facts. A window created unseen is
-/// queried only after a call on it has succeeded: before, MPI could report an invalid handle for
-/// the library's query.
+/// Base of the semantics of calls on a window. Report::say() sets the facts of the call. A window
+/// whose creation was not recorded is queried only after a call on it has succeeded. Before, the
+/// handle might be invalid, and MPI would report the error for the library's query.
 template <class Report>
 struct On {
   template <class... Args>
@@ -76,7 +77,7 @@ struct On {
   [[gnu::always_inline]] static void done(Thread&, Rec&, int, Args&&...) noexcept {}
 };
 
-/// A synchronisation with one target; kNoPeer: with all of them.
+/// Sets the fact of a synchronisation with one target; target kNoPeer: with all ranks.
 [[gnu::always_inline]] inline void target_sync(Thread& thread, Rec& call, MPI_Win window,
                                                FactKind kind, std::int32_t target,
                                                std::uint64_t bytes = 0) noexcept {
@@ -98,7 +99,7 @@ struct WithAll : On<WithAll<Kind, Bytes>> {
   }
 };
 using About = WithAll<FactKind::kWindow>;
-/// As About, for calls with further meaningful arguments.
+/// Like About, for calls with further meaningful arguments, of which not all are recorded.
 struct Object : About {
   static constexpr bool kNamesObject = true;
 };
@@ -132,15 +133,16 @@ struct SetName : About {
 }
 void end_making(Rec& call, int rc, MPI_Win window, const WindowMaking& making) noexcept;
 
-/// Sets size and displacement unit of the window, where the call has them.
+/// Sets the size and the displacement unit of the window.
 [[gnu::always_inline]] inline void set_extent(WindowMaking& making, MPI_Aint size,
                                               int unit) noexcept {
   making.size_bytes = static_cast<std::uint64_t>(size);
   making.displacement_bytes = static_cast<std::uint32_t>(unit);
 }
 
-/// CommAt: index of the communicator argument. From 3 on, arguments CommAt - 3 and CommAt - 2 are
-/// size and displacement unit; MPI_Win_create_dynamic (1) has neither.
+/// Semantics of the creation of a window. CommAt: index of the communicator argument. If CommAt is
+/// 3 or more, the arguments CommAt - 3 and CommAt - 2 are the size and the displacement unit.
+/// MPI_Win_create_dynamic, where CommAt is 1, has neither.
 template <Fn F, WindowFlavor Flavor, unsigned CommAt>
 struct Creation {
   static constexpr std::string_view kRecordedFields = CommAt >= 3

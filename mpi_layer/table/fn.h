@@ -24,7 +24,7 @@ enum class Fn : std::uint16_t {
 };
 inline constexpr unsigned kFnEnd = static_cast<unsigned>(Fn::kEnd);
 
-/// Returns what the row says of the function.
+/// Returns the properties in the function's row of the table.
 constexpr Kind kind_of(Fn fn) {
   using enum Group;
   using enum CollectiveOp;
@@ -50,7 +50,7 @@ constexpr std::string_view name_of(Fn fn) {
   return kNames[static_cast<unsigned>(fn)];
 }
 
-/// Returns whether the function is recorded unless MEGASCOPE_MPI says otherwise.
+/// Returns whether the function is recorded if MEGASCOPE_MPI does not select or omit it.
 constexpr bool is_recorded_by_default(Fn fn) {
   const Group group = group_of(fn);
   return group != Group::kConvert && group != Group::kTime && group != Group::kTool;

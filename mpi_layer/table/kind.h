@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// What a row of the table says of its function. Does not include mpi.h.
+/// The properties of a function in its row of the function table. Does not include mpi.h.
 namespace megascope::mpi {
 
 /// Groups of functions, for selection and display.
@@ -48,8 +48,8 @@ struct Kind {
   constexpr bool has(Trait trait) const { return (traits & static_cast<std::uint8_t>(trait)) != 0; }
 };
 
-/// `op`: of the functions of kColl, and kCreateHandle of those that are collective over all of a
-/// communicator and create another one.
+/// Adds a collective operation to a kind. Functions of the group kColl have one. Functions that are
+/// collective over a whole communicator and create another communicator have kCreateHandle.
 constexpr Kind operator|(Kind kind, CollectiveOp op) {
   kind.op = op;
   return kind;

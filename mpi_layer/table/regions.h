@@ -14,7 +14,8 @@ const char* mpi_name(Fn fn) noexcept;
 /// Returns the name of the group: "p2p".
 const char* group_name(Group group) noexcept;
 
-/// Returns a region for every function; the ascending ids are Fn.
+/// Returns one region for each function, in ascending order. The id of a region is the value of its
+/// Fn.
 std::vector<RegionDefinition> all_regions();
 
 /// Returns the functions that the mpi.h of this build declares and that have no wrapper.

@@ -27,7 +27,8 @@ class Answer {
  public:
   struct Options {
     unsigned jobs = 1;        ///< threads, including the caller's
-    bool has_replay = false;  ///< replay() will be called. Root causes are replayed in either case
+    bool has_replay = false;  ///< the caller will call replay(). The root causes are replayed even
+                              ///< if false
     bool has_advice = false;  ///< also recognise known problems of MPI programs (docs/advice.md)
   };
   /// run: outlives the object. It is read twice, and up to six times more if clocks contradict the
@@ -88,18 +89,19 @@ class Answer {
   detect::StepMarks found_;  ///< set only if there are hidden waits and no annotated steps
   detect::Options judge_;
   detect::Detection detection_;
-  std::optional<whatif::ProgramGraph>
-      program_;                           ///< graph in the making: set if the run will be replayed
-  std::optional<JudgedRegions> regions_;  ///< set for a run of regions
-  bool is_whole_replayed_ = true;         ///< MPI programs: all steps can be replayed
+  /// The graph that is being built; set if the run will be replayed.
+  std::optional<whatif::ProgramGraph> program_;
+  std::optional<JudgedRegions> regions_;           ///< set for a run of regions
+  bool is_whole_replayed_ = true;                  ///< MPI programs: all steps can be replayed
   std::optional<whatif::OperationGraph> graph_;    ///< set by the first replay
   std::optional<whatif::PreparedGraph> prepared_;  ///< replays of graph_
   std::optional<advice::Gather> gather_;           ///< set if Options::has_advice
   AnswerView view_;
 };
 
-/// Raises the gains of a scenario to those that its cost implies. For causes blocked in MPI calls,
-/// whose cost is larger than the replay shows (whatif::Scenario::cost).
+/// Raises the gains of a scenario to the gains that its cost implies. Used for root causes whose
+/// ranks are blocked in MPI calls, because their cost (whatif::Scenario::cost) is larger than the
+/// replay shows.
 void raise_gain_to_cost(whatif::Scenario& scenario);
 /// Returns the measured error bound of each rank's clock, in ns, by index in world_ranks(); < 0:
 /// the clock was not compared with the others.

@@ -28,13 +28,13 @@ struct AnswerView {
   /// Error bounds of the ranks' clocks in ns, ascending: measured, or inferred from messages.
   /// Empty: not known for some rank.
   std::vector<double> clock_errors_ns = {};
-  bool has_operations = false;  ///< true: a run of regions, without MPI calls; few waits are
-                                ///< visible in it
-  /// true: steps are annotated by the program or the timeline. false: inferred from recurring
-  /// calls.
+  /// Whether this is a run of regions, without MPI calls. Few waits are visible in such a run.
+  bool has_operations = false;
+  /// Whether the program or the timeline annotates the steps. If false, they are inferred from
+  /// recurring calls.
   bool are_steps_annotated = false;
-  /// By index in world_ranks(). The division into inside and outside of MPI is known only if
-  /// explain_by_cpu_times() read the calls.
+  /// CPU times of the ranks, by index in world_ranks(). Whether a CPU time was spent inside or
+  /// outside of MPI is known only if explain_by_cpu_times() read the calls.
   std::vector<cpu::RankCpu> cpu = {};
   std::vector<SharedCores> shared_cores = {};  ///< sets of ranks that share cores
   Advice advice = {};                          ///< empty unless Answer::Options::has_advice
@@ -55,7 +55,7 @@ struct AnswerView {
   }
 };
 
-/// Returns whether the user must look at something: mismatched collectives, or a root cause.
+/// Returns whether the run has a problem: mismatched collectives, or a root cause.
 bool has_finding(const AnswerView& view);
 
 /// Returns the verdict: one or two sentences.
@@ -73,7 +73,7 @@ bool has_sentence(const AnswerView& view, std::size_t index);
 std::string root_cause_title(const detect::RootCause& root_cause);
 /// Returns sentences on what could not be judged, and why.
 std::vector<std::string> limits_of(const AnswerView& view);
-/// "late sender", "wait at barrier" …
+/// Returns the name of a kind of wait state: for example "late sender" or "wait at barrier".
 const char* kind_name(analysis::WaitKind kind);
 
 }  // namespace megascope::answer

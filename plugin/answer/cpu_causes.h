@@ -10,15 +10,15 @@
 namespace megascope::answer {
 
 /// Explains root causes by the CPU times that the kernel reported. Call it after detect(), before
-/// step indices in `detection` are converted to the application's numbers. Reads the calls of
-/// `source` again only if something is left to explain: there are root causes, no ranks were
-/// judged, or a rank was blocked or without a core for 2 % of its time. jobs: threads, including
-/// the caller's. It does the following:
-/// - Sets view.shared_cores and view.cpu.
-/// - Renames root causes that only waited for a core (cpu::name_preempted), removes those that the
-///   scheduling of shared cores may have produced (cpu::dismiss_scheduling_noise) and those of
-///   ranks that only slept a little longer (cpu::dismiss_sleepers), and adds what CPU times of the
-///   whole run show (cpu::judge_whole_run).
+/// step indices in `detection` are converted to the application's numbers. jobs: threads, including
+/// the caller's. The function always sets view.shared_cores and view.cpu. If CPU times were
+/// reported, and there are root causes, no ranks were judged, or a rank was blocked or without a
+/// core for 2 % of its time, it reads the calls of `source` again and does the following:
+/// - Renames root causes of ranks that only waited for a core (cpu::name_preempted).
+/// - Removes root causes that the scheduling of shared cores may have produced
+/// (cpu::dismiss_scheduling_noise).
+/// - Removes root causes of ranks that only slept a little longer (cpu::dismiss_sleepers).
+/// - Adds root causes that the CPU times of the whole run show (cpu::judge_whole_run).
 void explain_by_cpu_times(const RecordSource& source, unsigned jobs, AnswerView& view,
                           detect::Detection& detection);
 

@@ -12,11 +12,12 @@
 
 namespace megascope::answer {
 
-/// Checks specified parallel groups against the communication of a run, while it is matched. Two
-/// rules:
-/// - In a pipeline, messages go along one dimension.
+/// Checks, while a run is matched, whether its communication contradicts the specified parallel
+/// groups. It applies two rules:
+/// - If a pipeline group ("pp") is specified, the sender and the receiver of a message differ in at
+/// most one dimension.
 /// - If the ranks of a collective differ in several dimensions, all ranks that differ only in these
-/// dimensions take part.
+/// dimensions take part in it.
 class GroupCheck final : public analysis::MatchSink {
  public:
   /// groups: the specified parallel groups to compare with the messages and collectives; if empty,

@@ -15,15 +15,15 @@ class Recorder;
 
 namespace megascope::capture {
 
-/// Reports the MPI calls of one thread as increments: each CallSums has only the rows (functions,
-/// peers) whose totals changed since the previous one. Totals themselves are cumulative.
-/// Used where the application annotates no steps. The reported thread is the first one that calls
-/// next(); calls from other threads return nullopt.
+/// Reports the MPI calls of one thread, where the application annotates no steps. A report
+/// (CallSums) has only the rows, that is, functions and peers, whose totals changed since the
+/// previous report. The totals are cumulative. The reported thread is the first one that calls
+/// next().
 class CallReport {
  public:
-  /// The next report. index: Interval::index of the interval that ends now. Returns nullopt on the
-  /// first call (it only sets the clock reference), from any other thread, and when the clock has
-  /// not advanced. Throws std::bad_alloc.
+  /// Returns the next report. index: Interval::index of the interval that ends now. Returns nullopt
+  /// on the first call, which only sets the clock reference, when the clock has not advanced, and
+  /// on any thread other than the reported one. Throws std::bad_alloc.
   std::optional<CallSums> next(Recorder& recorder, std::int64_t index);
 
  private:
@@ -37,10 +37,10 @@ class CallReport {
 
   std::optional<std::thread::id> thread_;
   Moment first_;
-  std::map<RegionId, std::pair<std::string, std::uint64_t>>
-      /// Display name, and the number of calls last reported.
-      functions_;
-  std::map<std::int32_t, std::uint64_t> peers_;  ///< messages last reported, by world rank
+  /// Display name, and the number of calls in the last report of the function.
+  std::map<RegionId, std::pair<std::string, std::uint64_t>> functions_;
+  /// Number of messages in the last report of the peer, by world rank.
+  std::map<std::int32_t, std::uint64_t> peers_;
   /// World rank to resume with when more than kMaxPeerSums peers changed.
   std::int32_t next_peer_ = 0;
 };

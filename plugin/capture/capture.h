@@ -37,18 +37,19 @@ class Capture final : public CounterSink, public CaptureSink, public RequestSink
   void follow_counters(std::size_t ranks);
   /// Replaces the set of capture requests. Only on the thread that begins steps.
   void set_capture_requests(std::vector<CaptureRequest> capture_requests);
-  /// Suspends capture after this time (CLOCK_MONOTONIC, ns) until the next call. Any thread.
+  /// Sets the time (CLOCK_MONOTONIC, ns) at which capture of tensors is suspended. A later call
+  /// with a later time resumes it. Any thread.
   void show_until(std::uint64_t ns) noexcept {
     shown_until_ns_.store(ns, std::memory_order_relaxed);
   }
   /// Sets this process's coordinates in the parallel groups. Only on the thread that begins steps.
   void set_layout(const tensors::Layout& layout);
 
-  /// The tensor kinds for which some request matches tensors of this name.
+  /// Returns the tensor kinds that some capture request selects for tensors of this name.
   TensorKinds wanted_kinds(std::string_view name) noexcept override;
   bool wants_statistics(const TensorView& tensor) const noexcept override;
   /// Computes all requested views of the tensor and queues them. Reads the tensor on the calling
-  /// thread; on failure, queues a notice for the client.
+  /// thread. If a view cannot be made, queues a notice for the client that says why.
   void take(const TensorView& tensor) noexcept override;
   /// Records a counter's new value. Lock-free.
   void set(CounterId counter, double value) noexcept override;
@@ -67,12 +68,13 @@ class Capture final : public CounterSink, public CaptureSink, public RequestSink
   /// rank updates are polled at a shorter interval.
   void begin_request() noexcept;
   bool has_request() const noexcept;
-  /// Queues a tensor's name for the next rank update. False: there was no space; call again later.
+  /// Queues a tensor's name for the next rank update. Returns false if the rank update has no space
+  /// for it; the caller tries again later.
   bool name(const TensorName& name);
   /// Queues this rank's process facts for the next rank update.
   void introduce(RankFacts facts);
-  /// Queues a failure of the current request (or of the oldest accepted one) for the next rank
-  /// update. why: text shown to the client.
+  /// Queues for the next rank update that the client request in progress fails. If none is in
+  /// progress, the oldest accepted request fails. why: text shown to the client.
   void fail_request(const std::string& why);
   /// Queues this rank's coordinates in the parallel groups (e.g. "dp 0, tp 1"), if they changed.
   void place(const std::string& place);
@@ -106,27 +108,28 @@ class Capture final : public CounterSink, public CaptureSink, public RequestSink
   void put_parts(RankUpdateWriter& rank_update);
 
   std::atomic<bool> was_idle_{false};
-  mutable std::mutex mutex_;  ///< all of it; not held while views are made
+  /// Guards all non-atomic members except slots_. Not held while views are made.
+  mutable std::mutex mutex_;
   std::shared_ptr<const State> state_ = std::make_shared<const State>();
-  std::atomic<std::uint64_t> request_until_ns_{
-      0};  ///< of CLOCK_MONOTONIC: answers are expected until then
+  /// CLOCK_MONOTONIC; replies of the application to a client request are expected until this time.
+  std::atomic<std::uint64_t> request_until_ns_{0};
   std::atomic<std::uint64_t> shown_until_ns_{~std::uint64_t{0}};
   RankUpdateWriter writer_{kMaxRankUpdateBytes - kFirstBytes};
   PartBox parts_{kMaxRankUpdateBytes - kFirstBytes};
   RankFacts rank_facts_;
   bool has_polled_ = false;
-  // What the next rank update begins with, even if nothing else has space in it.
+  // The next rank update begins with the following four items. Space is reserved for them.
   bool is_to_introduce_ = false;
   bool is_to_report_polls_ = false;
-  std::string failure_;                      ///< of a request; empty: none
+  std::string failure_;                      ///< why a client request fails; empty: none fails
   std::vector<std::string> notices_;         ///< kMaxNotices at most
-  std::unordered_set<std::uint64_t> named_;  ///< keys of which rank 0 was told the names
+  std::unordered_set<std::uint64_t> named_;  ///< keys of the tensors whose names rank 0 has
   std::uint64_t left_out_reported_ = 0;
   CounterSlots slots_;
   CounterPast past_;
   bool wants_counters_ = false;
-  std::set<std::pair<std::uint32_t, TensorId>>
-      refused_;  ///< capture requests and tensors of which it has been said why they are not shown
+  /// Capture request ids and tensors for which a notice was queued that says why there is no view.
+  std::set<std::pair<std::uint32_t, TensorId>> refused_;
 };
 
 }  // namespace megascope::capture

@@ -15,10 +15,17 @@
 /// (docs/live_protocol.md).
 namespace megascope::capture {
 
-/// Values are sent between processes of one build. Append only, as for all of CaptureRequest.
-enum class CaptureRequestKind : std::uint8_t { kCounters, kStatistics, kTile, kWhole, kCount };
+/// What a capture request selects. Values are sent between processes of one build. New values, and
+/// new members of CaptureRequest, are appended only.
+enum class CaptureRequestKind : std::uint8_t {
+  kCounters,    ///< values of counters
+  kStatistics,  ///< statistics of tensors over all ranks
+  kTile,        ///< views of tensors, reduced to tiles
+  kWhole,       ///< views of tensors, without reduction
+  kCount        ///< number of kinds
+};
 
-inline constexpr std::uint8_t kAnyKind = 0xFF;
+inline constexpr std::uint8_t kAnyKind = 0xFF;  ///< CaptureRequest::tensor_kind: all kinds
 inline constexpr std::size_t kCaptureRequestNameBytes = 72;  ///< including a final zero
 inline constexpr std::size_t kMaxCaptureRequests = 64;
 inline constexpr std::uint64_t kMaxWholeElements = 65'536;
@@ -35,12 +42,13 @@ struct CaptureRequest {
   std::uint8_t abs_flags = 0;  ///< bit 0: |x| before the reduction, bit 1: after it
   std::int32_t first_layer = std::numeric_limits<std::int32_t>::min();
   std::int32_t last_layer = std::numeric_limits<std::int32_t>::max();
-  std::int32_t micro_batch = 0;  ///< tensors without a micro-batch match every value
-  std::uint32_t replica = 0;     ///< coordinate along "dp"
-  std::uint32_t every = 1;       ///< capture every this many steps
+  /// Micro-batch of the tensors. Tensors without a micro-batch match every value.
+  std::int32_t micro_batch = 0;
+  std::uint32_t replica = 0;  ///< coordinate along "dp" of the rank that captures
+  std::uint32_t every = 1;    ///< capture in steps whose number is a multiple of this one
   std::uint32_t tiles = 96;
-  /// Number of leading dimensions that stay; the ones after them are merged into one, which is cut
-  /// into tiles. 0: all but the last stay.
+  /// Number of leading dimensions that are kept. The other dimensions are merged into one, which is
+  /// divided into tiles. 0: all dimensions are kept and the last one is divided into tiles.
   std::uint32_t keep = 0;
   std::array<char, kCaptureRequestNameBytes> name{};  ///< a pattern, zero-padded
 
@@ -49,12 +57,14 @@ struct CaptureRequest {
 };
 
 void set_method(CaptureRequest& capture_request, const kernels::TileMethod& method);
-/// Sets the pattern. False if it is empty, too long, or contains a zero byte.
+/// Sets the pattern. Returns false, without effect, if it is empty, too long, or contains a zero
+/// byte.
 bool set_pattern(CaptureRequest& capture_request, std::string_view pattern);
 
-/// Serializes capture requests, and back. unpack_capture_requests() returns none if the bytes are
-/// malformed; it ignores requests with values out of range.
+/// Serializes capture requests.
 std::vector<std::byte> pack_capture_requests(std::span<const CaptureRequest> capture_requests);
+/// Reads serialized capture requests. bytes: any bytes. Returns no requests if the bytes are
+/// malformed. Omits requests with values out of range.
 std::vector<CaptureRequest> unpack_capture_requests(std::span<const std::byte> bytes);
 
 }  // namespace megascope::capture

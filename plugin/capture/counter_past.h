@@ -12,11 +12,11 @@
 
 namespace megascope::capture {
 
-/// History of counter values, and which of them rank 0 already has. It lets a client that connects
-/// late see curves from the start of the run.
-/// Keeps at most kMaxOfOne values of each counter, evenly thinned; fewer if there are many
-/// counters.
-/// Not thread-safe: one thread at a time.
+/// Keeps a history of counter values and tracks which of them rank 0 has, so that a client that
+/// connects late sees curves from the start of the run. Keeps at most kMaxOfOne values of each
+/// counter, and fewer if there are many counters. When a counter reaches its limit, every second of
+/// its values is removed, and later values are kept at the larger distance. Not thread-safe: one
+/// thread at a time.
 class CounterPast {
  public:
   static constexpr std::size_t kMaxOfAllRanks = std::size_t{1} << 19;
@@ -25,11 +25,13 @@ class CounterPast {
 
   /// Sets this rank's share of kMaxOfAllRanks. ranks: number of ranks in the run.
   void share_with(std::size_t ranks);
-  /// Records a value. Steps of one counter ascend; a value of an earlier step is sent but not kept.
+  /// Records a value. The steps of one counter normally ascend. A value of an earlier step than the
+  /// last kept one is sent, but not kept in the history.
   void set(CounterId counter, std::int64_t step, double value);
-  /// Counters that have a value and for which want() has not been called since
-  /// forget_capture_requests().
+  /// Returns the counters that have a value and for which it is not known whether a client requests
+  /// them: want() has not been called for them since forget_capture_requests().
   std::vector<CounterId> unknown() const;
+  /// Sets whether a client requests the counter.
   void want(CounterId counter, bool is_wanted);
   /// Marks all counters as unknown(), because the set of capture requests changed.
   void forget_capture_requests();
@@ -57,8 +59,9 @@ class CounterPast {
     std::uint64_t set_count = 0;
     std::uint64_t stride = 1;  ///< one of `stride` values is kept; a power of two
     Sample newest;
-    std::int64_t reported = kNever;  ///< rank 0 has the kept values up to this step …
-    /// … and, from this step on, every value as it was set; kNone: not yet, or one was missed.
+    std::int64_t reported = kNever;  ///< rank 0 has all kept values up to this step
+    /// From this step on, rank 0 has received every value. kNone: it has received none since the
+    /// counter was requested, or a later value was not sent.
     std::int64_t live = kNone;
     bool has_new = false;   ///< `newest` has not been sent
     bool is_known = false;  ///< want() was called
@@ -68,7 +71,7 @@ class CounterPast {
   Counter& at(CounterId counter);
   void make_space();
   void thin(Counter& counter) const;
-  /// Kept values that rank 0 does not have.
+  /// Returns the kept values that rank 0 does not have.
   static std::span<const Sample> untold(const Counter& counter);
   static bool is_newest_kept(const Counter& counter) {
     return !counter.kept.empty() && counter.kept.back().step == counter.newest.step;

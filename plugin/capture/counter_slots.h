@@ -37,10 +37,10 @@ class CounterSlots {
            !end_.compare_exchange_weak(end, counter + 1, std::memory_order_relaxed)) {
     }
   }
-  /// Upper bound of the ids that were set.
+  /// Returns a number that is greater than each id that was set; 0 if none was set.
   std::uint32_t end() const noexcept { return end_.load(std::memory_order_relaxed); }
-  /// The value set since the previous take() of this counter. nullopt: it was not set, or was set
-  /// to the same value in the same step. One thread.
+  /// Returns the latest value of a counter and its step. Returns nullopt if both are the same as in
+  /// the previous take() of this counter. counter: less than end(). One thread.
   std::optional<Reading> take(CounterId counter) noexcept {
     Slot& slot = slots_[counter];
     const double value = slot.value.load(std::memory_order_acquire);

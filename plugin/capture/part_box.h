@@ -8,12 +8,12 @@
 
 namespace megascope::capture {
 
-/// Bounded queue of view parts that wait for the next rank update. When space is short, it first
-/// keeps fewer steps of each view, then fewer tensors.
-/// The selection depends only on step and tensor, not on timing. Ranks that hold parts of one view
-/// therefore select the same parts, even if their rank updates leave at different steps. The
-/// selection rotates with the step, so that each tensor is sent in turn.
-/// Not thread-safe: one thread at a time.
+/// Bounded queue of view parts that wait for the next rank update. When space is short, the queue
+/// first keeps fewer steps of each view. When only one step of each view is left, it keeps views of
+/// fewer tensors. Which parts are kept depends only on step and tensor, not on timing. Therefore
+/// ranks that hold parts of one view keep the parts of the same steps and tensors, even if they
+/// send their rank updates at different steps. The preferred tensors change with the step, so that
+/// each tensor is sent in turn. Not thread-safe: one thread at a time.
 class PartBox {
  public:
   /// space: maximum size in bytes of the parts in one rank update. The queue holds at most twice as

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-/// Rank update: the message that one rank sends to rank 0 between steps. A sequence of items in
-/// memory layout, each padded to a multiple of 8 bytes. Exchanged only between processes of one
+/// Rank update: a message that a rank sends to rank 0 for the live view. It is a sequence of items
+/// in memory layout, each padded to a multiple of 8 bytes. It is sent only between processes of one
 /// program on machines of one kind.
 namespace megascope::capture {
 
@@ -26,14 +26,15 @@ struct PartStretch {
   std::uint64_t start = 0;
   std::uint64_t whole_start = 0;
   std::uint64_t count = 0;
-  /// Tile views only: first element of the global tensor's last dimension that the rank holds in
-  /// these tiles …
+  /// Tile views only: index, in the last dimension of the global tensor, of the first element that
+  /// the rank holds in these tiles.
   std::uint64_t first_element = 0;
-  /// … and how many (the first and the last tile may be incomplete); 0: all tiles are complete.
+  /// Tile views only: number of elements that the rank holds in these tiles. The first and the last
+  /// tile may be incomplete. 0: all tiles are complete.
   std::uint64_t element_count = 0;
 };
 
-/// The name of a tensor, for the key that step blocks and view parts use.
+/// The name and shape of the tensor that step blocks and view parts identify by `key`.
 struct TensorName {
   std::uint64_t key = 0;
   std::int32_t layer = kNoLayer;
@@ -50,14 +51,15 @@ struct CounterName {
   std::string unit;
 };
 
-/// Values of counters that were set since the last rank update, the latest of each.
+/// The latest values of counters that were set since the last rank update, all in one step. ids and
+/// values have the same order.
 struct CounterReadings {
   std::int64_t step = 0;
   std::vector<std::uint32_t> ids;
   std::vector<double> values;
 };
 
-/// Values from before a client requested the counters. Sent once.
+/// Values of counters that were set before a client requested the counters. They are sent once.
 struct PastReadings {
   CounterReadings readings;
 };
@@ -65,7 +67,8 @@ struct PastReadings {
 /// Activity of a rank in a time interval, where the application annotates no steps. Intervals of
 /// different ranks with equal index overlap.
 struct Interval {
-  std::int64_t index = 0;  ///< end of the interval since the epoch, in units of kIntervalMs
+  std::int64_t index = 0;  ///< wall-clock time of the interval's end, in units of kIntervalMs since
+                           ///< the epoch
   float length_ms = 0.0F;
   float mpi_ms = 0.0F;  ///< of length_ms, time in MPI calls
   float own_ms = 0.0F;  ///< of length_ms, measurement overhead
@@ -100,15 +103,17 @@ struct CallSums {
 inline constexpr std::size_t kMaxCallSums = 32;  ///< functions in one report
 inline constexpr std::size_t kMaxPeerSums = 64;  ///< peers in one report
 
-/// One rank's part of a view. elements: `columns` float32 for each cell, last dimension fastest.
-/// One column: the value, or TileState::a of a tile. Three columns: count, a and b of TileState.
+/// One rank's part of a view. `elements` has `columns` float32 numbers for each cell, last
+/// dimension fastest. If `columns` is 1, the number is the element's value, or TileState::a of the
+/// tile. If it is 3, the numbers are count, a and b of the tile's TileState.
 struct ViewPart {
   std::uint32_t capture_request = 0;  ///< CaptureRequest::id
   std::uint64_t key = 0;
   std::int64_t step = 0;
   std::int32_t micro_batch = kNoMicroBatch;
   std::uint32_t replica = 0;
-  /// Distinguishes ranks that hold different tensors of one name; the lowest is shown.
+  /// Distinguishes groups of ranks that hold different tensors of one name. Clients see the group
+  /// with the lowest number.
   std::uint32_t copy = 0;
   std::uint32_t parts = 1;                 ///< number of ranks that hold a part
   std::uint32_t columns = 1;               ///< 1 or 3; see packed_tile()
@@ -116,12 +121,13 @@ struct ViewPart {
   std::vector<std::uint64_t> full_shape;   ///< extents of the global tensor
   std::vector<std::uint64_t> whole_shape;  ///< extents of the whole view
   std::vector<std::uint64_t> shape;        ///< extents of this part
-  /// Dimension of the view; -1: the part is the whole view.
+  /// Dimension of the view along which it is split; -1: the part is the whole view.
   std::int32_t split_dimension = -1;
   /// Tile views: elements of the last dimension in a cell; 0: not a tile view.
   std::uint64_t tile_width = 0;
   std::uint64_t tile_extent = 0;  ///< tile views: elements of the global tensor's last dimension
-  /// Along split_dimension; a tile shared by two ranks is in the parts of both.
+  /// The ranges along split_dimension that the rank holds. If two ranks hold elements of a tile,
+  /// the tile is in the parts of both.
   std::vector<PartStretch> stretches;
   std::vector<float> elements;
 };
@@ -141,15 +147,16 @@ inline constexpr std::size_t kMaxReplyBytes = std::size_t{1} << 20;
 struct Reply {
   std::string text;
 };
-/// The application polls for requests. Clients can make requests from now on.
+/// The application has begun to poll for requests, so clients can make requests.
 struct Polls {};
 
-/// The current client request (or the oldest accepted one) will not be answered. text: why.
+/// The client request in progress will not be answered; if none is in progress, this holds for the
+/// oldest accepted request. text: why.
 struct RequestFailed {
   std::string text;
 };
 
-/// Number of view parts discarded on this rank for lack of space since the last such item.
+/// Number of view parts that this rank has discarded for lack of space since its last LeftOut item.
 struct LeftOut {
   std::uint64_t parts = 0;
 };
@@ -182,11 +189,11 @@ class RankUpdateWriter {
   bool add(const RankFacts& facts);
   bool add(const RequestFailed& failed);
   bool add(const LeftOut& left_out);
-  /// Appends all items of `other`. False: they do not fit.
+  /// Appends all items of `other`. If they do not all fit, appends nothing and returns false.
   bool add(const RankUpdateWriter& other);
   bool is_empty() const { return bytes_.empty(); }
   std::size_t size() const { return bytes_.size(); }
-  /// Reserves memory for this many more bytes, within `space`.
+  /// Reserves memory for `bytes` more bytes, but not for more than `space` in total.
   void reserve(std::size_t bytes) { bytes_.reserve(std::min(space_, bytes_.size() + bytes)); }
   void clear() { bytes_.clear(); }
   /// Returns the bytes; the writer is empty afterwards.
@@ -208,34 +215,34 @@ std::size_t rank_update_bytes(const ViewPart& part);
 struct RankUpdateContents {
   bool has_names = false;    ///< names, process facts or other items that are sent once
   bool has_answers = false;  ///< replies to requests
-  /// First step with counter values; max(): none.
+  /// First step with counter values; max() if there are no counter values.
   std::int64_t counters_from = std::numeric_limits<std::int64_t>::max();
 };
 /// Inspects a rank update. rank_update: any bytes.
 RankUpdateContents contents_of(std::span<const std::byte> rank_update) noexcept;
 
-/// Reads a rank update, that is, a message that a rank sends to rank 0 for the live view. bytes:
-/// any bytes; they must outlive the reader. next() stores the next item in the member of its kind
-/// and returns the kind. It returns kEnd after the last item. If an item is malformed or of an
-/// unknown kind, it returns kDamaged and ignores the rest; after that it returns kEnd.
+/// Reads a rank update. bytes: any bytes; they must outlive the reader. next() stores the next item
+/// in the member for its kind and returns the kind. After the last item it returns kEnd. If an item
+/// is malformed or of an unknown kind, next() returns kDamaged once, ignores the rest, and then
+/// returns kEnd.
 class RankUpdateReader {
  public:
   enum class Item {
-    kEnd,
-    kDamaged,
-    kTensorName,
-    kCounterName,
-    kCounterReadings,
-    kViewPart,
-    kNotice,
-    kInterval,
-    kReply,
-    kPolls,
-    kRankFacts,
-    kRequestFailed,
-    kLeftOut,
-    kPastReadings,
-    kCallSums
+    kEnd,              ///< there are no more items
+    kDamaged,          ///< the rest of the bytes is malformed or of an unknown kind
+    kTensorName,       ///< `tensor_name` is set
+    kCounterName,      ///< `counter_name` is set
+    kCounterReadings,  ///< `counter_readings` is set
+    kViewPart,         ///< `view_part` is set
+    kNotice,           ///< `notice` is set
+    kInterval,         ///< `interval` is set
+    kReply,            ///< `reply` is set
+    kPolls,            ///< a Polls item, which has no contents
+    kRankFacts,        ///< `rank_facts` is set
+    kRequestFailed,    ///< `request_failed` is set
+    kLeftOut,          ///< `left_out` is set
+    kPastReadings,     ///< `counter_readings` is set to the contents of a PastReadings item
+    kCallSums          ///< `call_sums` is set
   };
   explicit RankUpdateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   Item next();

@@ -8,7 +8,7 @@
 /// Byte format of rank updates, shared by RankUpdateWriter and RankUpdateReader.
 namespace megascope::capture {
 
-/// Precedes each item.
+/// The header that precedes each item.
 struct RankUpdateHead {
   std::uint32_t item = 0;   ///< RankUpdateReader::Item
   std::uint32_t bytes = 0;  ///< size of the item without this head; a multiple of kRankUpdateAlign

@@ -23,7 +23,8 @@ struct Message {
   RegionId region = kNoRegion;
 };
 
-/// Number of different messages; later ones share the message kOther.
+/// Limit of different messages. Further messages of a domain are replaced by one message with the
+/// text kOtherText.
 inline constexpr std::uint32_t kMaxMessages = 60'000;
 inline constexpr std::string_view kOtherText = "(further messages)";
 inline constexpr std::string_view kNoText = "(no message)";
@@ -35,10 +36,12 @@ struct ReportedText {
   const char* text = nullptr;  ///< may be null: kNoText
 };
 
-/// Returns the message, and creates it if it is new; kNoText for an empty text. Known ones are
-/// found by content, without a lock. nullptr: memory ran out, or this is a forked child.
+/// Returns the message with this key, and creates it if it is new. An empty text is replaced by
+/// kNoText. Known messages are found without a lock. Returns nullptr if memory runs out or in a
+/// forked child.
 const Message* message(const MessageKey& key) noexcept;
-/// As above, faster if the same address had the same text before; the text is compared.
+/// As above, but faster if the address of the text is known from an earlier call. The text itself
+/// is compared, because the application may have changed it.
 const Message* message(const ReportedText& said) noexcept;
 /// Returns the message of an NVTX handle; nullptr if there is none.
 const Message* message_of_number(std::uint64_t number) noexcept;

@@ -23,23 +23,24 @@ class RunPart {
   virtual void enter_directory(const std::string& directory) = 0;
   virtual ClockDomain clock() = 0;
   virtual report::RunReport report() = 0;
-  /// The export formats. Called on rank 0 only. report: of all ranks.
+  /// Returns the export formats. Called on rank 0 only. report: the merged report of all ranks.
   virtual std::vector<std::string> wanted_formats(const report::RunReport& report) = 0;
-  /// Writes the exports. Collective; not called if no format is wanted. clocks: of the run, one for
-  /// each clock domain. report: on rank 0, of all ranks.
+  /// Writes the exports. Collective; not called if there are no formats. clocks: all clock domains
+  /// of the run. report: on rank 0, the merged report of all ranks.
   virtual void run_exports(Collective& group, const std::vector<std::string>& formats,
                            const std::vector<ClockDomain>& clocks, report::RunReport& report) = 0;
-  /// Writes the report. Collective. clocks, report: on rank 0, of the run.
+  /// Writes the report. Collective. clocks: on rank 0, all clock domains of the run. report: on
+  /// rank 0, the merged report of all ranks.
   virtual void close(Collective& group, const std::vector<ClockDomain>& clocks,
                      report::RunReport& report) = 0;
 };
 
-/// Runs the end of a run. Collective; O(log size) messages a rank in addition to those of the
-/// RunPart functions. Returns an error if the ranks could not agree on a run directory; nothing
-/// else is done then.
+/// Ends a run. Collective. Each rank sends O(log size) messages in addition to those of the RunPart
+/// functions. If the ranks cannot agree on a run directory, returns an error and does nothing else.
 Status conclude(Collective& group, RunPart& part);
 
-/// Returns on every rank the first error in rank order, or ok. Collective.
+/// Combines the ranks' results. Returns, on every rank, the error of the lowest rank that passed
+/// one in `mine`, or ok if no rank did. Collective.
 Status agree(Collective& group, const Status& mine);
 
 }  // namespace megascope::run

@@ -9,8 +9,8 @@
 
 namespace megascope::run {
 
-/// The settings of the live view, as far as they follow from the options. Only if MEGASCOPE_LIVE is
-/// on.
+/// Returns the settings of the live view that follow from the options. The caller sets the others.
+/// Call only if MEGASCOPE_LIVE is on.
 LiveSettings live_settings(const config::Options& options);
 
 /// Loads the live view's module from `directory` and opens its port. server: never freed; nullptr

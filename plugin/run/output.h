@@ -38,10 +38,12 @@ std::string slurm_job();
 std::vector<LauncherFact> slurm_facts();
 /// The job's node list in Slurm's syntax, e.g. "n[0-3]"; empty without Slurm.
 std::string slurm_nodes();
-/// The run directory if every rank can compute its name, absolute: MEGASCOPE_OUT, or the default
-/// under Slurm; else empty.
+/// Returns the absolute path of the run directory if every rank can compute it without
+/// communication. This is MEGASCOPE_OUT, or the default directory under Slurm. Otherwise returns an
+/// empty string.
 std::string known_run_directory(const config::Options& options);
-/// Rank and size according to the launcher (torchrun, MPI or Slurm); 0 of 1 without a launcher.
+/// Rank of the process and number of processes according to the launcher (torchrun, MPI or Slurm).
+/// Without a launcher, this is rank 0 of one process.
 struct LauncherPlace {
   std::int32_t rank = 0;
   std::int32_t size = 1;
@@ -50,7 +52,7 @@ LauncherPlace launcher_place();
 /// Absolute path of the directory of libmegascope.so and its modules; empty if it cannot be
 /// determined. Constant for the life of the process. Any thread.
 const std::string& library_directory();
-/// SLURMD_NODENAME, else the host name up to the first dot.
+/// Returns the value of SLURMD_NODENAME, or the host name up to the first dot if it is not set.
 std::string host_name();
 std::string executable_path();
 std::string command_line();
@@ -60,9 +62,9 @@ std::string command_line();
 /// fails.
 Status check_space(const std::string& directory, std::uint64_t trace_bytes,
                    std::int32_t process_count);
-/// The same check for quotas, which statvfs does not report: reserves the space temporarily, at
-/// most 16 GiB. Called by one process of a run. trace_bytes: of all processes. Returns ok if the
-/// file system cannot reserve space.
+/// Checks that the disk quota, which statvfs does not report, suffices for the exports. Reserves
+/// the space temporarily, at most 16 GiB. Called by one process of a run. trace_bytes: total size
+/// of the traces of all processes. Returns ok if the file system cannot reserve space.
 Status try_space(const std::string& directory, std::uint64_t trace_bytes,
                  std::int32_t process_count);
 /// Checks that the process can allocate the memory for an export of a trace of this size. An

@@ -84,7 +84,7 @@ class Session final : public Runtime, private RunPart {
   std::string run_id_;
   std::string scratch_;            ///< MEGASCOPE_SCRATCH, or its default
   std::string scratch_directory_;  ///< directory of this run in scratch_
-  /// The run directory; on standalone ranks their subdirectory of it.
+  /// The run directory. On a standalone rank, the rank's own subdirectory of the run directory.
   std::string directory_;
   std::uint64_t directory_inode_ = 0;  ///< inode of the run directory, if this process created it
   std::string trace_path_;             ///< current path of the native trace

@@ -6,17 +6,20 @@
 
 namespace megascope::steps {
 
-/// Rank 0's decisions, which its blocks carry to all ranks. Only on the thread that begins steps.
+/// Makes rank 0's decisions, that is, the control word that its blocks carry to all ranks. Only on
+/// the thread that begins steps.
 class Decisions {
  public:
-  /// slots: of the first blocks. capture_count: as in the constructor of StepExchange.
+  /// slots: number of tensor slots of the first blocks. capture_count: as in the constructor of
+  /// StepExchange.
   Decisions(std::uint32_t slots, std::uint64_t capture_count) : capture_count_(capture_count) {
     word_.is_announced = 1;
     word_.slots = slots;
   }
 
-  /// Decides from a merged block. has_bad_element: a tensor of the trace has a NaN or infinite
-  /// element. steps: number of blocks so far, including this one.
+  /// Makes the decisions that follow from a merged block: whether to record steps, and the number
+  /// of slots. header: that of the block. has_bad_element: whether a tensor recorded in the trace
+  /// has a NaN or infinite element. steps: number of merged blocks so far, including this one.
   void decide(const StepHeader& header, bool has_bad_element, std::uint64_t steps);
   const ControlWord& word() const { return word_; }
   ControlWord& word() { return word_; }

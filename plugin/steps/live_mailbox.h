@@ -16,8 +16,8 @@
 
 namespace megascope::steps {
 
-/// The live view's mailbox: this rank's captured items, and on rank 0 the way of all rank updates
-/// to the server. Threads as RankMailbox.
+/// The live view's mailbox. It makes rank updates of the items captured on this rank. On rank 0 it
+/// also passes the rank updates of all ranks to the server. Threads: as for RankMailbox.
 class LiveMailbox final : public RankMailbox {
  public:
   /// All must outlive this object.
@@ -30,9 +30,9 @@ class LiveMailbox final : public RankMailbox {
   /// As LostRankUpdates::ask_again().
   void ask_again(ControlWord& word) noexcept { lost_.ask_again(word); }
 
-  /// Reports intervals only where no steps begin; otherwise the rows of step blocks have the same
-  /// data. Ticks are more frequent while a client's request is being processed, so that replies
-  /// leave soon.
+  /// If no step has begun, reports intervals; otherwise step blocks have the same data. Suspends
+  /// capture when it is due. Requests ticks at a shorter interval while a client's request is
+  /// processed, so that replies are sent soon.
   std::uint64_t progress_tick() noexcept override;
   std::vector<std::byte> take_rank_update() noexcept override;
   void receive(std::int32_t world_rank, std::span<const std::byte> rank_update) noexcept override;

@@ -18,8 +18,9 @@
 
 namespace megascope::steps {
 
-/// The live view's part of the step exchange: the tail of blocks (live_tail.h) and its effects. Its
-/// mailbox has the messages that are independent of steps. Only on the thread that begins steps.
+/// The live view's part of the step exchange. It fills the tail of this rank's blocks (live_tail.h)
+/// and applies the tail of merged blocks. mailbox() handles the messages that are independent of
+/// steps. Only on the thread that begins steps.
 class LivePayload {
  public:
   /// All must outlive this object.
@@ -46,24 +47,25 @@ class LivePayload {
   void read_counters() noexcept { capture_.read_counters(); }
   /// Resumes capture. Call at the beginning of a step, after StepTimes is set for it.
   void resume() noexcept { suspension_.resume(times_.begin_ns, times_.step_ns); }
-  /// The parallel groups have changed. Throws std::bad_alloc.
+  /// Call after the parallel groups have changed. Throws std::bad_alloc.
   void set_layout(const tensors::OwnLayout& layout);
-  /// Queues for rank 0 the name that belongs to the key of the tensor's statistics. Throws
-  /// std::bad_alloc.
+  /// Queues the tensor's name, with its Shard::key, for rank 0, which knows the tensor's statistics
+  /// only by this key. Does nothing if rank 0 has the name. Throws std::bad_alloc.
   void name(tensors::ShownTensors::Tensor& tensor, const tensors::OwnLayout& layout);
-  /// RequestCommit::received_number() and has_acknowledged().
+  /// As RequestCommit::received_number() and RequestCommit::has_acknowledged().
   std::uint64_t received_request() const noexcept { return requests_.received_number(); }
   bool has_acknowledged() const noexcept { return requests_.has_acknowledged(); }
-  /// Fills the tail of this rank's block. word: the control word of the next block. Throws
-  /// std::bad_alloc.
+  /// Fills the tail of this rank's block. On rank 0, also updates `word`, the control word of the
+  /// next block. Throws std::bad_alloc.
   void put_tail(std::span<std::byte> block, std::uint32_t world_rank, ControlWord& word);
-  /// As put_tail(), for a block of StepReduction::fill_absent().
+  /// Fills the tail of a block that StepReduction::fill_absent() writes. It has no times; on rank 0
+  /// it repeats the capture requests and the client request.
   void put_absent_tail(std::span<std::byte> block) const noexcept;
   /// On rank 0: passes a merged block to the server.
   void deliver(std::span<const std::byte> merged) noexcept;
-  /// A merged block takes effect. word: its control word. Throws std::bad_alloc.
+  /// Puts a merged block into effect. word: the block's control word. Throws std::bad_alloc.
   void apply(std::span<const std::byte> merged, const ControlWord& word, std::uint32_t world_rank);
-  /// This rank leaves the exchange. Throws std::bad_alloc.
+  /// Call when this rank leaves the exchange. Throws std::bad_alloc. reason: for the user.
   void stop(const char* reason, std::uint32_t world_rank);
 
  private:
@@ -78,7 +80,7 @@ class LivePayload {
   std::uint32_t tail_ranks_ = 0;
   std::uint64_t lost_number_ = 0;            ///< last ControlWord::lost_number applied
   LiveServer* server_ = nullptr;             ///< only on rank 0
-  std::vector<std::byte> capture_requests_;  ///< on rank 0: of the server's clients
+  std::vector<std::byte> capture_requests_;  ///< on rank 0: the requests of the server's clients
 };
 
 }  // namespace megascope::steps

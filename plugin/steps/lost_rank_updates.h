@@ -7,20 +7,23 @@
 
 namespace megascope::steps {
 
-/// On rank 0: which contents of rank updates the server's full queue has dropped, until rank 0 asks
-/// for them again. Only on the thread that begins steps.
+/// Tracks, on rank 0, which contents of rank updates were dropped because the server's queue was
+/// full, until rank 0 requests them again. Only on the thread that begins steps.
 class LostRankUpdates {
  public:
+  /// Adds the contents of a dropped rank update of one rank.
   void add(std::uint32_t world_rank, const capture::RankUpdateContents& lost) noexcept;
-  /// Asks the ranks whose rank updates were dropped to send their contents again, by the control
-  /// word of the next block. At most once in 2 s, because resending adds to the load that caused
-  /// the drops.
+  /// Sets `word`, the control word of the next block, so that the ranks whose rank updates were
+  /// dropped send the contents again. Does so at most once in 2 s, because resending adds to the
+  /// load that caused the drops.
   void ask_again(ControlWord& word) noexcept;
 
  private:
-  /// World ranks whose rank updates contained items to resend: none …
+  /// Lowest world rank whose contents must be sent again.
   std::uint32_t first_rank_ = ~std::uint32_t{0};
-  std::uint32_t last_rank_ = 0;           ///< … if this is lower than first_rank_
+  /// Highest world rank whose contents must be sent again. If it is lower than first_rank_, there
+  /// are no such contents.
+  std::uint32_t last_rank_ = 0;
   bool has_names_ = false;                ///< as ControlWord::has_lost_names
   std::int64_t counters_from_ = kNoStep;  ///< as ControlWord::counters_from
   std::uint64_t asked_ns_ = 0;            ///< CLOCK_MONOTONIC

@@ -9,29 +9,33 @@
 
 namespace megascope::steps {
 
-/// Delivers clients' requests to the application: on all ranks at the same step boundary, or on
-/// none. A two-phase commit, because some ranks may have left the exchange. README.md has the
-/// states. One request at a time. Only on the thread that begins steps.
+/// Delivers clients' requests to the application, either on all ranks at the same step boundary or
+/// on no rank. This needs a two-phase commit, because some ranks may have left the exchange. One
+/// request is in progress at a time. A request is settled when it has been delivered on all ranks
+/// or rejected on all ranks. README.md describes the states. Only on the thread that begins steps.
 class RequestCommit {
  public:
   /// capture: must outlive this object.
   explicit RequestCommit(capture::Capture& capture) : capture_(capture) {}
 
-  /// Rank 0: takes the server's next request once the previous one is settled.
+  /// On rank 0: takes the server's next request if the previous one is settled.
   void take_next(LiveServer& server);
-  /// The request that rank 0's blocks carry. number 0: none, as on all other ranks.
+  /// Returns the request that this rank's blocks carry. On ranks other than 0, and on rank 0 before
+  /// the first request, its number is 0 and the blocks carry none.
   const TailRequest& carried() const { return carried_; }
-  /// Number of the last request that this rank has received: its acknowledgement.
+  /// Returns the number of the last request that this rank has received. This rank's blocks carry
+  /// it as acknowledgement.
   std::uint64_t received_number() const { return received_number_; }
   /// Whether this rank has received a request that is not settled yet.
   bool has_acknowledged() const { return blocks_until_settled_ != 0; }
-  /// A block takes effect. carried: the block's request. lowest_request: the last number that all
-  /// ranks had received when they filled the block. Throws std::bad_alloc.
+  /// Puts a merged block into effect. carried: the block's request. lowest_request: number of the
+  /// last request that all ranks had received when they filled the block. Throws std::bad_alloc.
   void apply(const TailRequest& carried, std::uint64_t lowest_request);
-  /// This rank leaves the exchange. On rank 0, a request that is not settled fails. reason: for the
-  /// user.
+  /// Call when this rank leaves the exchange. On rank 0, reports a request that is not settled as
+  /// failed. reason: for the user.
   void stop(const char* reason) noexcept;
-  /// Rank 0, after stop(): rejects one request of the server, if there is one.
+  /// On rank 0 after stop(): takes one request from the server, if there is one, and reports it as
+  /// failed. Before stop() it does nothing.
   void reject_next(LiveServer& server) noexcept;
 
  private:

@@ -23,28 +23,30 @@
 namespace megascope::steps {
 
 /// The payload of the exchange at step boundaries: statistics of tensors over all ranks, rank 0's
-/// control word, and what the live view needs. One block has the tensors shown since the step
-/// began; a tensor shown twice is merged twice.
-/// Results are counters "<name>[/layer <l>]/<kind>/global <what>", set by the lowest rank that
-/// holds a part, when a later step begins; and those of StepResults on rank 0.
-/// Only on the thread that begins steps, except shown_tensors() and notes().
+/// control word, and data for the live view (LivePayload). A block has the statistics of the
+/// tensors shown in the step that ends. If a tensor was shown twice in the step, both statistics
+/// are merged. The results are counters "<name>[/layer <l>]/<kind>/global <what>". The lowest rank
+/// that holds a part of the tensor sets them when a later step begins. Rank 0 also sets the
+/// counters of StepResults. Only on the thread that begins steps, except shown_tensors() and
+/// notes().
 class StepExchange final : public StepReduction {
  public:
-  /// has_tensors: whether any tensor will be shown; the same on all ranks. capture_count: number of
+  /// has_tensors: whether tensors may be shown; the same on all ranks. capture_count: number of
   /// steps to record after the first step in which some rank shows a NaN or infinite element; 0:
-  /// none. capture: items requested by the live view, the same choice (null or not) on all ranks;
-  /// nullptr: no live view. `capture` must outlive this object.
+  /// none. capture: captures items for the live view; nullptr: there is no live view. It is null on
+  /// all ranks or on none, and must outlive this object.
   StepExchange(bool has_tensors, std::uint64_t capture_count, capture::Capture* capture);
 
   /// Sets the live view's server. Only on rank 0 and with a live view, before the first block.
-  /// `server` must outlive this object; nullptr: none.
+  /// server: must outlive this object; nullptr: there is no server.
   void serve(LiveServer* server) noexcept;
-  /// Sets after how many ns without a new step, plus four times the duration of the last steps,
-  /// capture for the live view is suspended. The next step resumes it.
+  /// Sets the time without a new step after which capture for the live view is suspended, as
+  /// CaptureSuspension::suspend_after(). The next step resumes capture.
   void suspend_after(std::uint64_t ns) noexcept;
-  /// The messages to rank 0; nullptr: no live view.
+  /// Returns the mailbox that handles the messages to rank 0; nullptr if there is no live view.
   RankMailbox* mailbox() noexcept { return live_ ? &live_->mailbox() : nullptr; }
-  /// Receives this process's parts of tensors.
+  /// Returns the object that receives this process's parts of tensors. Any thread may add tensors
+  /// to it.
   tensors::ShownTensors& shown_tensors() noexcept { return shown_; }
 
   bool begin(std::int64_t step) noexcept override;

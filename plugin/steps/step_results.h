@@ -12,8 +12,8 @@
 
 namespace megascope::steps {
 
-/// Totals of the exchanges of a run, on rank 0. Durations are sums over steps of the maximum over
-/// ranks.
+/// Totals of the exchanges of a run, on rank 0. For each step, a duration is the maximum over
+/// ranks; the totals are the sums of these maxima over steps.
 struct StepExchangeFacts {
   std::uint64_t steps = 0;    ///< steps whose merged block arrived
   std::uint64_t skipped = 0;  ///< of these, steps whose statistics could not be used
@@ -22,17 +22,21 @@ struct StepExchangeFacts {
   std::uint64_t wait_ns = 0;  ///< of own_ns, time waiting for other ranks
 };
 
-/// Rank 0's results of the exchange: counters "step/longest" and "step/shortest" over all ranks,
-/// "all/<kind>/global <what>" over all tensors of a kind that is the same in all replicas
-/// (is_of_model), and totals. Only on the thread that begins steps. Throws std::bad_alloc.
+/// Records rank 0's results of the exchange:
+/// - The counters "step/longest" and "step/shortest" are step durations over all ranks.
+/// - The counters "all/<kind>/global <what>" are statistics over all tensors of one kind, for kinds
+/// that are the same in all replicas (is_of_model).
+/// - facts() returns totals.
+/// Only on the thread that begins steps. The functions throw std::bad_alloc.
 class StepResults {
  public:
-  /// A merged block has arrived. is_usable: its statistics are complete.
+  /// Counts a merged block. is_usable: whether its statistics are complete.
   void count(bool is_usable);
-  /// Records the durations that the block has: of the previous step and of the previous boundary,
-  /// as maxima over ranks.
+  /// Records the longest and the shortest step duration of a merged block as counters. Adds the
+  /// durations to the totals.
   void record_times(const StepHeader& header);
-  /// Records statistics over all tensors of each kind, if no tensor is missing.
+  /// Records statistics over all tensors of each kind that is the same in all replicas. Does
+  /// nothing if a tensor, or a part of one, is missing in the block.
   void record_models(std::span<const std::byte> merged, const StepHeader& header);
   const StepExchangeFacts& facts() const { return facts_; }
 

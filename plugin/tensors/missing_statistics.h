@@ -13,23 +13,24 @@ namespace megascope::tensors {
 class MissingStatistics {
  public:
   enum Reason {
-    kStepsDiffer,
-    kBackwards,
-    kWrongSize,
-    kGroupsDiffer,
-    kRanksAbsent,
-    kPartsMissing,
-    kNoSpace,
-    kNoGroup,
-    kSplitTwice,
-    kStopped,
-    kReasonCount
+    kStepsDiffer,   ///< the ranks were in different steps when they exchanged statistics
+    kBackwards,     ///< a rank began a step whose number is not greater than the previous one
+    kWrongSize,     ///< the annotated group sizes do not multiply to the world size
+    kGroupsDiffer,  ///< ranks annotated different groups, or two ranks the same coordinates
+    kRanksAbsent,   ///< the ranks annotated different numbers of steps
+    kPartsMissing,  ///< some ranks that hold a part of the tensor did not show it
+    kNoSpace,       ///< the number of tensors exceeds a limit
+    kNoGroup,       ///< the tensor is split along a group that was not annotated
+    kSplitTwice,    ///< the tensor was shown with two different splits in one step
+    kStopped,       ///< this rank stopped reporting statistics
+    kReasonCount    ///< number of reasons
   };
 
-  /// Counts one case. example: which tensor or step; the first one of each reason is kept. Throws
-  /// std::bad_alloc.
+  /// Counts one case. example: the tensor or step concerned; only the first example of each reason
+  /// is kept. Throws std::bad_alloc.
   void note(Reason reason, const std::string& example);
-  /// Sentences for the user. world_rank: of this process.
+  /// Returns one sentence for the user for each reason that occurred. world_rank: the rank of this
+  /// process.
   std::vector<std::string> sentences(std::int32_t world_rank) const;
 
  private:

@@ -17,20 +17,23 @@ struct Layout {
   std::int32_t world_rank = 0;
   std::int32_t world_size = 1;
 
-  /// Makes a layout. Without any dimension, all ranks form one group "tp".
+  /// Returns a layout with the dimensions `reported`. If `reported` is empty, all ranks form one
+  /// group "tp".
   static Layout of(std::vector<ParallelIndex> reported, std::int32_t world_rank,
                    std::int32_t world_size);
   /// Whether the product of the sizes equals world_size.
   bool is_whole() const;
-  /// Hash of the names and sizes: equal on ranks with the same groups.
+  /// Returns a hash of the names and sizes of the dimensions. Ranks with the same groups have the
+  /// same hash.
   std::uint64_t hash() const;
-  /// The rank's linear index in the grid, 0 … product of the sizes - 1.
+  /// Returns the rank's linear index in the grid. It is less than the product of the sizes.
   std::uint64_t place() const;
 };
 
-/// Hash of a grid index, and the sum of these hashes over the grid of a world. The sum over all
-/// ranks equals sum_of_places() if each index is held exactly once.
+/// Returns the hash of a rank's linear index in the grid (Layout::place()).
 std::uint64_t hash_of_place(std::uint64_t place);
+/// Returns the sum of hash_of_place() over the indices 0 … world_size - 1. The sum of the hashes of
+/// all ranks equals this value if each index belongs to exactly one rank.
 std::uint64_t sum_of_places(std::int32_t world_size);
 
 /// Description of a tensor for shard_of().
@@ -45,17 +48,20 @@ struct ShardFacts {
 /// How a rank's tensor belongs to the global tensor.
 struct Shard {
   std::uint64_t key = 0;     ///< equal for all parts and copies of the same global tensor; never 0
-  std::uint32_t origin = 0;  ///< which copy this rank's part belongs to
+  std::uint32_t origin = 0;  ///< number of the copy that this rank's part belongs to
   std::uint32_t parts = 1;   ///< number of ranks that hold a part of one copy
-  /// The member of the group whose members are kept separate: "dp 1"; empty: none.
+  /// This rank's coordinate in the group whose members hold separate tensors, e.g. "dp 1". Empty if
+  /// there is no such group.
   std::string apart;
   bool is_known = true;  ///< false: split along a dimension that was not annotated
 };
-/// Roles of ranks, by dimension of the layout:
-/// - the dimension along which the tensor is split: parts;
-/// - "dp": copies of weights, reduced gradients and optimizer state; separate tensors for gradients
-///   that are not reduced yet; parts of everything else (each replica has data of its own);
-/// - any other dimension: copies, or other tensors.
+/// Returns how this rank's tensor belongs to the global tensor. Each dimension of the layout
+/// determines what the ranks that differ in this dimension hold:
+/// - The dimension along which the tensor is split: parts of one copy.
+/// - "dp", for weights, reduced gradients and optimizer state (is_of_model()): copies.
+/// - "dp", for gradients that are not reduced yet: separate tensors with different keys.
+/// - "dp", for all other kinds: parts, because each replica has data of its own.
+/// - Any other dimension: copies. Ranks with other layers show tensors with other keys.
 Shard shard_of(const ShardFacts& tensor, const Layout& layout);
 
 /// Extents of the global tensor, assuming that all ranks of the split group have equal parts.

@@ -19,9 +19,10 @@
 
 namespace megascope::tensors {
 
-/// Statistics of this process's parts of tensors, until the exchange at the next step boundary
-/// takes them; a tensor shown twice is merged twice. Also records the statistics of the whole
-/// tensors. add() and add_time(): any thread. Everything else: the thread that begins steps.
+/// Collects the statistics of this process's parts of tensors until the exchange at the next step
+/// boundary takes them. If a tensor is shown twice in a step, both statistics are merged. Also
+/// records the statistics over all ranks, which the exchange returns. Any thread may call add() and
+/// add_time(). Only the thread that begins steps may call the other functions.
 class ShownTensors {
  public:
   /// A tensor of one name, layer, kind and split.
@@ -31,14 +32,17 @@ class ShownTensors {
     TensorKind kind = TensorKind::kOther;
     bool is_split = false;
     std::string split_group{};
-    std::uint32_t shard_version = 0;  ///< layout version of `shard`; 0: none
+    /// OwnLayout::version() for which `shard` is valid; 0: `shard` was never set.
+    std::uint32_t shard_version = 0;
     Shard shard{};
-    std::uint32_t counters_version = 0;  ///< layout version of `counters`; 0: none
+    /// OwnLayout::version() for which `counters` is valid; 0: `counters` was never set.
+    std::uint32_t counters_version = 0;
     Counters counters{};
-    bool is_shown = false;            ///< since the last take()
-    bool is_counted = false;          ///< results are recorded as counters of the trace
-    std::uint32_t named_version = 0;  ///< layout version of the name that rank 0 has; 0: none
-    TensorShape shape{};              ///< of the latest call that showed it
+    bool is_shown = false;    ///< the tensor was added since the last take()
+    bool is_counted = false;  ///< results are recorded as counters of the trace
+    /// OwnLayout::version() for which rank 0 has the tensor's name; 0: rank 0 does not have it.
+    std::uint32_t named_version = 0;
+    TensorShape shape{};                     ///< of the latest call that showed it
     kernels::TensorStatistics statistics{};  ///< since the last take()
   };
 
@@ -50,12 +54,12 @@ class ShownTensors {
     const kernels::TensorStatistics& statistics;
   };
 
-  /// missing: receives tensors whose statistics over all ranks are not available. Must outlive this
+  /// missing: counts tensors whose statistics over all ranks are not available. Must outlive this
   /// object.
   explicit ShownTensors(MissingStatistics& missing) : missing_(missing) {}
 
-  /// Adds this process's part of a tensor. is_counted: as Tensor::is_counted. Without memory, the
-  /// part is counted as refused.
+  /// Adds this process's part of a tensor. is_counted: as Tensor::is_counted. If memory runs out,
+  /// the part is counted as refused.
   void add(const TensorView& tensor, const kernels::TensorStatistics& statistics,
            bool is_counted) noexcept;
   /// Adds time spent on tensors inside the application's calls.
@@ -63,8 +67,8 @@ class ShownTensors {
     own_ns_.fetch_add(own_ns, std::memory_order_relaxed);
   }
 
-  /// Calls use(Tensor&) for each tensor that was added since the last call and belongs to a global
-  /// tensor. `use` must not call this object. Throws std::bad_alloc.
+  /// Calls use(Tensor&) for each tensor that was added since the last call and whose shard is known
+  /// (Shard::is_known). `use` must not call this object. Throws std::bad_alloc.
   template <class Use>
   void take(const OwnLayout& layout, const Use& use) {
     const std::lock_guard lock(mutex_);
@@ -75,11 +79,13 @@ class ShownTensors {
   std::uint64_t take_time() noexcept { return own_ns_.exchange(0, std::memory_order_relaxed); }
   /// Marks all names as unknown to rank 0.
   void forget_names();
-  /// Notes a tensor whose parts do not form one global tensor. key: Shard::key of a known tensor.
+  /// Counts a tensor that was shown with two different splits in one step, so that its parts do not
+  /// form one global tensor. key: Shard::key of a tensor that take() passed to `use`.
   void note_split_twice(std::uint64_t key);
   /// Records statistics over all ranks as counters "<name>[/layer <l>]/<kind>/global <what>".
-  /// for_each(record): calls record(const WholeTensor&) for each tensor; keys of other ranks'
-  /// tensors are ignored. `for_each` must not call this object. Throws std::bad_alloc.
+  /// for_each: is called once with a function `record`, and calls record(const WholeTensor&) for
+  /// each tensor. Tensors that this process has not shown are ignored. `for_each` must not call
+  /// this object. Throws std::bad_alloc.
   template <class ForEach>
   void record(const ForEach& for_each) {
     const std::lock_guard lock(mutex_);

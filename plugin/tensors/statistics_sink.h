@@ -20,9 +20,9 @@ namespace megascope::tensors {
 class StatisticsSink final : public TensorSink {
  public:
   /// choices: the tensors whose statistics are recorded (MEGASCOPE_TENSORS).
-  /// shown: also receives each statistics as part of the global ones; nullptr: no global
-  /// statistics. capture: also receives the tensors for the live view; nullptr: no live view. Both
-  /// must outlive the sink.
+  /// shown: receives the statistics of each tensor for the exchange over all ranks; nullptr: there
+  /// is no exchange. capture: receives the tensors for the live view; nullptr: there is no live
+  /// view. Both must outlive the sink.
   StatisticsSink(std::vector<TensorChoice> choices, ShownTensors* shown, CaptureSink* capture)
       : choices_(std::move(choices)), shown_(shown), capture_(capture) {}
 

@@ -26,7 +26,7 @@ struct TensorChoice {
 std::vector<TensorChoice> read_choices(const std::vector<std::string>& items,
                                        std::vector<std::string>& problems);
 
-/// The chosen kinds of tensors with this name.
+/// Returns the kinds of all choices whose pattern matches the name.
 TensorKinds chosen_kinds(const std::vector<TensorChoice>& choices, std::string_view name);
 
 }  // namespace megascope::tensors

@@ -18,17 +18,21 @@ using AnalyzeView = answer::AnswerView;
 /// One straggler or other root cause as JSON.
 nlohmann::ordered_json root_cause_json(const detect::RootCause& root_cause);
 
-/// Format the result of the replay without slow operations. If nothing was replayed, both contain
-/// only WhatIf::limitations, the reasons: the lines are empty if there are none, and the JSON has
-/// null as `slowdown`.
+/// Returns the result of the replay, that is, how much faster the run would have been without slow
+/// operations. If nothing was replayed, returns only the reasons (WhatIf::limitations), or no lines
+/// if there are no reasons.
 std::vector<std::string> what_if_lines(const whatif::WhatIf& what_if);
+/// Returns the same as JSON. If nothing was replayed, `slowdown` is null and `limits` has the
+/// reasons.
 nlohmann::ordered_json what_if_json(const whatif::WhatIf& what_if);
 
-/// The time lost, the part that the root causes explain, and on which rank or group most of it was
-/// lost if there are none. Null if nothing was replayed.
+/// Returns the fraction of time that slow operations cost (`total`), and the part of it that the
+/// root causes explain (`explained`). If there are no root causes, `mostly_in` names the rank or
+/// group on which most of the time was lost. Returns null if nothing was replayed.
 nlohmann::ordered_json loss_json(const whatif::WhatIf& what_if);
 
-/// Known performance problems of MPI programs, with remedies; no lines if none was found.
+/// Returns the known performance problems of MPI programs that the run shows, with remedies.
+/// Returns no lines if there are none.
 std::vector<std::string> advice_lines(const AnalyzeView& view);
 nlohmann::ordered_json advice_json(const AnalyzeView& view);
 

@@ -1,11 +1,11 @@
 #pragma once
 
-/// Exit codes of the commands: 0 if the result is usable, 2 for bad input or if there is no usable
-/// result. Missing data is reported on standard error and in the result.
+/// Exit codes of the commands. Missing data does not change the exit code as long as the result is
+/// usable; it is reported on standard error and in the result.
 namespace megascope::cli {
 
-inline constexpr int kSuccess = 0;
-inline constexpr int kFinding = 1;  ///< for commands that look for problems: a problem was found
-inline constexpr int kUnusable = 2;
+inline constexpr int kSuccess = 0;   ///< the result is usable
+inline constexpr int kFinding = 1;   ///< a command that looks for problems found one
+inline constexpr int kUnusable = 2;  ///< the input is bad, or there is no usable result
 
 }  // namespace megascope::cli

@@ -12,9 +12,10 @@ namespace megascope::cli {
 ///
 /// Members are the calling process (rank 0) and its forked children, connected by socket pairs in a
 /// binomial tree. A member has O(log members) descriptors, an operation takes O(log members)
-/// rounds, and merges are in rank order. When a member dies, operations of its neighbours return an
-/// error; these fail in turn, so no member blocks forever. Children die with the caller and are
-/// reaped before `run` returns.
+/// rounds, and merges are in rank order. When a member dies, the operations of its neighbours in
+/// the tree return an error. When these members then end, their own neighbours get an error.
+/// Therefore no member blocks forever. Children die with the caller and are reaped before `run`
+/// returns.
 class ForkGroup {
  public:
   /// body: run once in every member; returns 0 on success. A child then flushes its standard
@@ -26,7 +27,7 @@ class ForkGroup {
   static Status run(int members, const std::function<int(Collective&)>& body);
 };
 
-/// Number of processors that this process may use; a good number of members.
+/// Returns the number of processors that this process may use. It is a good number of members.
 int usable_processor_count();
 
 }  // namespace megascope::cli

@@ -12,8 +12,8 @@ namespace megascope::cli {
 Status find_library_directory(std::string& directory);
 /// File name of the library.
 inline constexpr char kLibraryName[] = "libmegascope.so";
-/// Path of a page of the documentation, e.g. "slurm.md": where it is installed, else in the
-/// sources.
+/// Returns the path of a page of the documentation. name: e.g. "slurm.md". Returns the path of the
+/// installed page, or the path in the source tree if the page is not installed.
 std::string page_path(const std::string& name);
 /// Full path of this program, for commands shown to the user.
 std::string own_path();

@@ -18,8 +18,9 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Callback for a member's ExportJob: adds calls; member 0 displays the sum. The callback refers
-  /// to this object.
+  /// Returns a callback for the ExportJob of one member. The callback adds calls to the sum over
+  /// all members. is_first: true for member 0, whose callback also displays the sum. The callback
+  /// refers to this object.
   std::function<void(std::uint64_t)> reporter(bool is_first);
   /// Removes the display.
   void clear();

@@ -51,7 +51,8 @@ class SocketCollective final : public TreeCollective {
     return end_to(to).send(message);
   }
   Status receive(Bytes& message, int from) override { return end_to(from).receive(message); }
-  /// Child k has rank + 2^k.
+  /// Returns the end that is connected to the rank `peer`, which is the parent or a child. Child k
+  /// has the rank `rank() + 2^k`.
   const SocketEnd& end_to(int peer) const;
 
   SocketEnd parent_;

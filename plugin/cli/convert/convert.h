@@ -38,7 +38,8 @@ int join_fragments(const JoinArguments& arguments);
 
 struct SynthArguments {
   std::string out;
-  /// File for the injected faults (ground truth); empty: none. The analysis never reads it.
+  /// File to which the injected faults (ground truth) are written; empty: they are not written. The
+  /// analysis never reads this file.
   std::string truth;
   std::string pattern = "1f1b";
   int tp = 2;

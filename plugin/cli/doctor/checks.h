@@ -27,9 +27,9 @@ using Findings = std::vector<Finding>;
 
 /// The command that is to be run.
 struct Subject {
-  std::vector<std::string> command;  ///< as typed; empty: none given
+  std::vector<std::string> command;  ///< as typed; empty if no command was given
   LauncherKind kind = LauncherKind::kNone;
-  std::string program;  ///< absolute path; empty: none, or not found
+  std::string program;  ///< absolute path; empty if there is none or it was not found
 };
 
 /// Checks that the library can be loaded and named in LD_PRELOAD.
@@ -40,15 +40,17 @@ Findings check_exports();
 Findings check_options(const config::LoadedOptions& options);
 /// Checks that LD_PRELOAD works for the program.
 Findings check_subject(const Subject& subject);
-/// Checks the MPI library that the program will load, or else the loader's default: whether
-/// MegaScope was built for it, and whether it has the Fortran procedures.
+/// Checks whether MegaScope was built for the MPI library that the program will load, and whether
+/// this library has the Fortran procedures. If no program is given or it is not linked with MPI,
+/// checks the loader's default MPI library instead.
 Findings check_mpi(const Subject& subject);
-/// Checks that the given launcher, or else the one in PATH, belongs to that MPI.
+/// Checks that the launcher belongs to the MPI library for which MegaScope was built. If no
+/// launcher is given, checks mpirun or mpiexec in PATH.
 Findings check_launcher(const Subject& subject);
-/// Checks that the launcher does not start more ranks than there are cores. No finding if that is
-/// unknown.
+/// Checks that the launcher does not start more ranks than there are cores. Returns no finding if
+/// one of the two numbers is unknown.
 Findings check_ranks(const Subject& subject);
-/// Checks for Open MPI's launcher, which by default refuses to run as root.
+/// Checks that Open MPI's launcher is not run as root, which it refuses by default.
 Findings check_root(const Subject& subject);
 /// Checks LD_PRELOAD for other MPI tools, and for libraries that were not loaded.
 Findings check_preloads();
@@ -70,7 +72,7 @@ Findings check_ptrace();
 /// as typed, or from SLURM_EXPORT_ENV; set_names: MEGASCOPE_* variables that are set. Pure.
 Findings judge_export_list(const std::string& list, const std::vector<std::string>& set_names);
 
-/// The same for the --export option of an srun command line. Pure.
+/// Checks the list in the --export option of an srun command line in the same way. Pure.
 Findings judge_srun(const std::vector<std::string>& command,
                     const std::vector<std::string>& set_names);
 

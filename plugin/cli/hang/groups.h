@@ -7,11 +7,11 @@
 
 namespace megascope::cli {
 
-/// Threads in the same state, as one entry.
+/// One entry of the output: the threads that are in one state, and this state.
 struct RankLine {
   std::string who;    ///< "ranks 0-2", "rank 3, thread 2"
   std::string where;  ///< "in MPI_Recv of `dp`, since 1.2 s"
-  std::string what;   ///< "waits for …"; empty if the thread waits for nothing
+  std::string what;   ///< "waits for rank 2 to enter it"; empty if the threads wait for nothing
 };
 
 /// The state of all threads of all ranks. Threads in the same state share an entry, so there are

@@ -22,7 +22,8 @@ struct HangView {
   const RecordSource& source;
   const analysis::CommTable& comms;
   const analysis::HangReport& report;
-  std::uint64_t now_ns = 0;  ///< current time of a running job, else the end of its records
+  std::uint64_t
+      now_ns = 0;  ///< current time if the job is running, otherwise the end of its records
   report::OpenEndFacts open_ends = {};
   /// Run directories of the runs that this run started by MPI_Comm_spawn, and of the run that
   /// started it.
@@ -44,24 +45,31 @@ struct HangView {
 /// collectives.
 bool has_finding(const HangView& view);
 
-/// Phrases without a final period. since_text: "since 1.2 s (… so far)".
+/// Returns since when a thread waits, as a phrase without a final period: "since 1.2 s (0.8 s so
+/// far)". since_ns: begin of the wait.
 std::string since_text(const HangView& view, std::uint64_t since_ns);
-/// "MPI_Allreduce #17 of `dp`": the call that a thread is in or polls with.
+/// Returns the call in which a thread waits or with which it polls: "MPI_Allreduce #17 of `dp`".
 std::string call_text(const HangView& view, const analysis::Waiting& waiting);
-/// How those of the given ranks that have ended did so: "rank 2 has finalized"; empty if none has.
+/// Describes how the ended ones among `ranks` ended: "rank 2 has finalized". Returns an empty
+/// string if none of them has ended.
 std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks);
-/// What a thread waits for: "a message from rank 1 (tag 5)". own_rank: names others relative to
-/// this rank; kNoPeer: by number. elsewhere_text: for windows, files and other worlds.
+/// Returns what a thread waits for, if is_elsewhere(want): a window, a file or another world.
+/// own_rank: as for want_text().
 std::string elsewhere_text(const HangView& view, const analysis::Waiting& waiting,
                            const analysis::Want& want, std::int32_t own_rank);
-/// Whether elsewhere_text() applies.
+/// Returns whether a thread waits for something other than a message or a collective, so that
+/// elsewhere_text() describes it.
 bool is_elsewhere(const analysis::Want& want);
-/// "rank 7" if own_rank is kNoPeer; otherwise the shorter distance modulo the world size, such as
-/// "its rank + 1" or "its rank - 1", and "itself" for own_rank.
+/// Returns the name of a rank: "rank 7" if own_rank is kNoPeer, "itself" if both ranks are equal,
+/// and otherwise the shorter distance modulo the world size, such as "its rank + 1" or "its rank -
+/// 1".
 std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_rank);
+/// Returns one thing that a thread waits for: "a message from rank 1 (tag 5)". own_rank: the text
+/// names other ranks relative to this rank; kNoPeer: it names them by number.
 std::string want_text(const HangView& view, const analysis::Waiting& waiting,
                       const analysis::Want& want, std::int32_t own_rank = kNoPeer);
-/// Everything that the thread still waits for, and what is unknown.
+/// Returns everything that the thread still waits for, and what the trace does not show. Names the
+/// first four items and counts the others. own_rank: as for want_text().
 std::string wants_text(const HangView& view, const analysis::Waiting& waiting,
                        std::int32_t own_rank = kNoPeer);
 

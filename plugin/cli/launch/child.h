@@ -31,8 +31,8 @@ Status run_child(const std::vector<std::string>& command, const std::vector<Sett
 /// Replaces this process by `command`. Returns only on error.
 Status become(const std::vector<std::string>& command, const std::vector<Setting>& settings);
 
-/// Reads from a pipe until end of file, until `max_bytes` were read, or until the text ends with
-/// `until` (if not empty). False: none of these within `limit_ms`.
+/// Reads from a pipe until end of file, until `text` has `max_bytes` bytes, or until it ends with
+/// `until` (if that is not empty). Returns false if none of these happened within `limit_ms`.
 bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view until,
                  std::string& text);
 
@@ -40,9 +40,14 @@ bool read_within(int file, int limit_ms, std::size_t max_bytes, std::string_view
 /// cannot be killed.
 void end_child(pid_t pid);
 
-enum class OutputOf { kStdout, kBoth };
-/// Runs a program and returns its output, at most 64 KiB. Returns an empty text if it cannot be
-/// started or does not end within 15 s; it is then killed.
+/// The output that output_of() collects.
+enum class OutputOf {
+  kStdout,  ///< standard output only
+  kBoth     ///< standard output and standard error
+};
+/// Runs a program and returns its output, at most 64 KiB. Returns an empty text if the program
+/// cannot be started. If its output does not end within 15 s, kills the program and returns an
+/// empty text.
 std::string output_of(const std::vector<std::string>& command, OutputOf which = OutputOf::kStdout);
 
 /// Ends this process in the same way as the child: with its exit code or by its signal, but without

@@ -8,14 +8,14 @@
 
 namespace megascope::cli {
 
-/// Programs that start the ranks of a job. They must pass the preload on and must not load it
-/// themselves.
+/// Programs that start the ranks of a job. A launcher must pass LD_PRELOAD on to the ranks, but
+/// must not itself be started with it.
 enum class LauncherKind {
   kNone,     ///< not a launcher, but the program itself
   kOpenMpi,  ///< mpirun, mpiexec, orterun, prterun of Open MPI
   kHydra,    ///< mpirun, mpiexec of MPICH and derivatives
   kSrun,     ///< Slurm
-  kMpi,      ///< mpirun or mpiexec of an unknown MPI; its --version tells which
+  kMpi,      ///< mpirun or mpiexec of an MPI that only its --version output identifies
 };
 
 /// Detects a launcher by its name. resolved_path: absolute path with links resolved, or as typed if

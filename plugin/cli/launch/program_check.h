@@ -11,13 +11,14 @@ namespace megascope::cli {
 /// is none.
 std::string find_program(const std::string& name);
 
-/// The dynamic loader (PT_INTERP) of an ELF program for this machine; empty: none, or not such a
-/// file.
+/// Returns the path of the dynamic loader (PT_INTERP) of an ELF program. Returns an empty string if
+/// the program has no loader, or if the file is not an ELF program for this machine.
 std::string loader_of(const std::string& path);
 
 /// Checks an ELF file for reasons why LD_PRELOAD does not work on it: statically linked, MPI linked
-/// in, other machine, setuid, other MPI library, Fortran. Adds to `found` and `details`. Other
-/// files (scripts) give no result. Bounded reads.
+/// in, other machine, setuid, other MPI library, Fortran. Adds the reasons to facts.found and
+/// facts.details. Adds nothing for files that are not ELF, such as scripts. Reads a bounded part of
+/// the file.
 void check_program(const std::string& path, report::NothingRecorded& facts);
 
 }  // namespace megascope::cli

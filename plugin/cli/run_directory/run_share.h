@@ -38,11 +38,13 @@ class RunShare final : public RecordSource {
 /// first item of each part, ascending, starting with 0. 1 <= part_count <= number of items.
 std::vector<std::size_t> divide(const std::vector<std::uint64_t>& weights, std::size_t part_count);
 
-/// Number of processes to use: `wanted` (0: one a core), at most one for each rank.
+/// Returns how many processes share the work: `wanted`, or one for each core if `wanted` is 0, but
+/// at most `rank_count`.
 std::size_t member_count(int wanted, std::size_t rank_count);
 
-/// The subset for one of `members`, balanced by trace size. seen: the source to read from; must
-/// outlive the result.
+/// Returns the processes that member number `member` of `members` handles. The members get about
+/// equal sums of trace sizes. run: supplies the trace sizes. seen: the source from which the result
+/// reads; it must outlive the result.
 RunShare share_of(const trace::RunSource& run, const RecordSource& seen, std::size_t member,
                   std::size_t members);
 inline RunShare share_of(const trace::RunSource& run, std::size_t member, std::size_t members) {

@@ -14,10 +14,10 @@ namespace megascope::live {
 /// {"type":"error","message":…}
 std::string compat_error_text(const std::string& message);
 
-/// Length of the shortest prompt in the application's `start`; this many tokens of each prompt are
-/// sent.
+/// Returns the length in tokens of the shortest prompt in the application's `start`. Clients get
+/// this many tokens of each prompt.
 std::uint64_t shortest_prompt(const nlohmann::json& reply);
-/// The step of a token; nullopt: the application did not report it.
+/// Returns the step that computed a token; nullopt if the application did not report it.
 std::optional<std::int64_t> token_step(const nlohmann::json& reply);
 /// The message `start`. layers: number of known layers, used if the reply has none.
 std::string compat_start_text(const nlohmann::json& reply, std::int32_t layers);

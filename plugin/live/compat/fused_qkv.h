@@ -18,17 +18,19 @@ namespace megascope::live {
 /// send cells that divide every tile; tiles are computed from them exactly. Pure.
 class FusedQkv {
  public:
-  /// shape: of the global tensor. nullopt with an empty `problem`: the tensor is not fused. nullopt
-  /// with a `problem`: it has too many cells.
+  /// Returns the converter for a tensor. shape: extents of the global tensor. Returns nullopt with
+  /// an empty `problem` if the tensor is not fused, and nullopt with a sentence in `problem` if it
+  /// has too many cells.
   static std::optional<FusedQkv> of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles,
                                     const kernels::TileMethod& method, std::string& problem);
   /// The capture request for the cells, without a name.
   capture::CaptureRequest capture_request() const;
   /// Number of values that tiles_of() returns for a view of this shape.
   std::uint64_t numbers_of(const std::vector<std::uint64_t>& shape) const;
-  /// view: [sequences, tokens, groups, queries + 2, cells], captured for capture_request(); nullopt
-  /// if it has another shape. Result: [sequences, tokens, tiles], NaN where Q, K or V has fewer
-  /// elements than tiles.
+  /// Computes the tiles of a view that was captured for capture_request(), of shape [sequences,
+  /// tokens, groups, queries + 2, cells]. The result has the shape [sequences, tokens, tiles].
+  /// Tiles without elements are NaN, where Q, K or V has fewer elements than tiles. Returns nullopt
+  /// if the view has another shape.
   std::optional<Numbers> tiles_of(const Numbers& view) const;
 
  private:

@@ -22,8 +22,8 @@
 namespace megascope::live {
 
 /// Server side of the compatibility protocols: MegatronApp and Megatron's tensor tracer
-/// (docs/live_compat.md). Uses the views that Hub assembles. Never blocks on a client: when a
-/// client can receive, it gets the latest view of each tensor. The hub's thread.
+/// (docs/live_compat.md). Sends the views that Hub assembles. Never blocks on a client: when a
+/// client can receive, it gets the latest view of each tensor. Only on the hub's thread.
 class CompatHub final : public ProtocolEndpoint, public Observer {
  public:
   explicit CompatHub(Hub& hub);
@@ -52,7 +52,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   struct Seen {
     CompatLens lens;
     std::vector<std::uint32_t> capture_requests;
-    /// Tokens already sent, by tensor, of the text being generated.
+    /// Number of tokens of the generated text for which values were sent, by tensor key.
     std::map<std::uint64_t, std::uint64_t> sent_tokens;
     bool has_view = false;
     bool has_complained = false;
@@ -79,13 +79,14 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
     MessageRate rate;
     bool has_started = false;  ///< `start` was sent
     bool wants_pca = false;    ///< during generation
-    std::string finish;        ///< `finish`, sent after the views of the last step; empty: not yet
+    std::string finish;  ///< message `finish`, which is sent after the views of the last step;
+                         ///< empty: not received
     std::optional<std::int64_t> finish_ns;  ///< when `finish` could first have been sent
     TextProgress progress;
     std::optional<std::int64_t> first_step;
     std::int64_t last_step = 0;
-    std::int64_t first_ns = 0;  ///< arrival of the first view
-    std::int64_t since_ns = 0;  ///< time of the request
+    std::int64_t first_ns = 0;  ///< when the first view arrived
+    std::int64_t since_ns = 0;  ///< when the request arrived
     std::uint64_t since_steps = 0;
     bool is_held = false;  ///< the budget was closed when the client was last served
     bool has_been_reported_of_budget = false;
@@ -98,7 +99,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   void complain(Client& client, Seen& seen, const std::string& problem);
   static void forget_views(Client& client);
   void stop(ClientId id, Client& client);
-  /// Starts showing the flags. False: the request was refused.
+  /// Starts to send the tensors of the flags. Returns false if the request was refused.
   bool watch(Client& client, const CompatWatch& request, std::int64_t now_ns);
   bool add_flag(Client& client, const WantedFlag& wanted, std::string& problem);
   bool ask_ranks(Seen& seen);
@@ -115,7 +116,7 @@ class CompatHub final : public ProtocolEndpoint, public Observer {
   std::string start_text(const Client& client) const;
   std::int32_t layer_count() const;
   std::string names_of(CompatFlag flag) const;
-  /// Global shape of a tensor with the flag's name; empty: none is known.
+  /// Returns the global shape of a tensor that the flag selects; empty if no such tensor is known.
   std::vector<std::uint64_t> known_shape(CompatFlag flag) const;
 
   Hub& hub_;

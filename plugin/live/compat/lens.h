@@ -21,25 +21,30 @@ inline constexpr std::uint64_t kMaxCompatNumbers = std::uint64_t{1} << 20;
 /// expects. Pure.
 class CompatLens {
  public:
-  /// vector: projection vectors with normalized rows; null if the compressor is not a projection.
+  /// wanted: the flag and how its tensors are reduced. form: the client's protocol. vector:
+  /// projection vectors with normalized rows; null if the tensors are not projected.
   CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector);
   CompatFlag flag() const { return wanted_.flag; }
-  /// The capture request for the current knowledge of the shape, without a name.
+  /// Returns the capture request for the tensors, without a name. It depends on the shape that
+  /// learn() reported last.
   capture::CaptureRequest capture_request() const;
-  /// Reports the shape of a tensor. Returns true if capture_request() has changed; views captured
-  /// for the earlier request must then be ignored.
+  /// Sets the shape of the flag's tensors. shape: extents of a global tensor. Returns true if
+  /// capture_request() has changed. The caller must then ignore views captured for the previous
+  /// request.
   bool learn(const std::vector<std::uint64_t>& shape);
-  /// Converts a view. layer: from 0. On success the result has at least 3 dimensions and at most
-  /// kMaxCompatNumbers values. nullopt: `problem` says why the view cannot be shown.
+  /// Converts a view. layer: counted from 0. The result has at least 3 dimensions and at most
+  /// kMaxCompatNumbers values. If the view cannot be shown, returns nullopt and sets `problem`.
   std::optional<Numbers> look(const View& view, std::int32_t layer, std::string& problem) const;
-  /// The token dimensions of a result: `rows` is the dimension whose entries are sent, `counted`
-  /// the one that shows the length of the text (for attention: keys).
+  /// Indices of the dimensions of a result that correspond to tokens.
   struct TokenDimensions {
+    /// Dimension from which the entries to send are selected.
     std::size_t rows = 0;
+    /// Dimension whose extent is the length of the text. For attention scores, that of the keys.
     std::size_t counted = 0;
   };
   TokenDimensions token_dimensions(const Numbers& numbers) const;
-  /// Whether the result has positions below its tokens, as [2, sequences, tokens].
+  /// Returns whether the result has the shape [2, sequences, tokens]: first the tokens, then the
+  /// position of each token.
   bool has_positions() const {
     const CompressorKind kind = wanted_.compressor.kind;
     return wanted_.flag == CompatFlag::kInputTokens &&
@@ -48,7 +53,7 @@ class CompatLens {
   /// The field `args` of an update.
   std::vector<std::uint64_t> args_of(const Numbers& numbers) const;
 
-  /// Number of sequences, and of tokens; 0 before the first view.
+  /// Returns the number of sequences; 0 before learn(). tokens() is the number of tokens.
   std::uint64_t sequences() const { return sequences_; }
   std::uint64_t tokens() const { return tokens_; }
 

@@ -15,7 +15,12 @@
 /// accept any bytes.
 namespace megascope::live {
 
-enum class CompressorKind : std::uint8_t { kTile, kNoOp, kEmpty, kProjection };
+enum class CompressorKind : std::uint8_t {
+  kTile,       ///< each row is reduced to tiles
+  kNoOp,       ///< elements are sent unchanged
+  kEmpty,      ///< the shape is sent without values
+  kProjection  ///< each row is multiplied by a vector and gives one value
+};
 
 /// How a tensor is reduced before it is sent.
 struct Compressor {
@@ -30,14 +35,14 @@ struct WantedFlag {
   Compressor compressor;
 };
 
-/// `run_training_step`.
+/// The message `run_training_step`.
 struct CompatWatch {
   CompatForm form = CompatForm::kMegatronApp;
   std::vector<WantedFlag> flags;  ///< flags that are switched on
   bool wants_pca = false;         ///< MLP2_Plot is switched on
 };
 
-/// `generate`.
+/// The message `generate`.
 struct CompatGenerate {
   CompatWatch watch;
   nlohmann::json request;  ///< as handed to the application (generate_request.h)

@@ -13,14 +13,14 @@ class TextProgress {
   TextProgress() = default;
   /// prompt: length in tokens of the shortest prompt.
   explicit TextProgress(std::uint64_t prompt) : prompt_(prompt) {}
-  /// step: of the step that computed the token; nullopt: the application did not report it, so the
-  /// end of the text is unknown.
+  /// Adds a generated token. step: the step that computed it; nullopt: the application did not
+  /// report the step, so the last step of the text is unknown.
   void add_token(std::optional<std::int64_t> step) {
     ++made_;
     last_step_ = step ? std::optional(std::max(last_step_.value_or(*step), *step)) : std::nullopt;
   }
-  /// Whether a step is later than that of the last token. False if the application reports no
-  /// steps.
+  /// Returns whether `step` is later than the last step that computed a token. Returns false if the
+  /// application does not report the steps of tokens.
   bool is_ahead(std::int64_t step) const { return last_step_ && step > *last_step_; }
   /// Position in the text of the last token of a view with `tokens` tokens. It is larger than
   /// `tokens` if the application computes only the end of the text or caches earlier results.
@@ -33,14 +33,15 @@ class TextProgress {
                                 static_cast<std::uint64_t>(*first_step_);
     return std::max(tokens, prompt_ + std::min(since, made_));
   }
-  /// The same for the last step: the last generated token is not an input of any step.
+  /// Returns the position in the text of the last token that is an input of a step. This is the
+  /// token before the last generated one.
   std::uint64_t end() const { return prompt_ + std::max<std::uint64_t>(made_, 1) - 1; }
 
  private:
   std::uint64_t prompt_ = 0;
   std::uint64_t made_ = 0;  ///< tokens reported by the application
   std::optional<std::int64_t> first_step_;
-  std::optional<std::int64_t> last_step_;  ///< of the tokens
+  std::optional<std::int64_t> last_step_;  ///< last step that computed a token; nullopt: unknown
 };
 
 }  // namespace megascope::live

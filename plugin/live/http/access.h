@@ -17,10 +17,10 @@ Status make_token(std::string& token);
 /// Compares two texts. The duration depends only on their lengths.
 bool equal_in_constant_time(std::string_view a, std::string_view b) noexcept;
 
-/// The value of the parameter `token` in a request target such as "/ws/v1?token=1234"; empty if
-/// absent.
+/// Returns the value of the parameter `token` in a request target such as "/ws/v1?token=1234".
+/// Returns an empty string if the target has no such parameter.
 std::string_view token_in_target(std::string_view target) noexcept;
-/// The target up to `?`.
+/// Returns the part of a request target before `?`.
 std::string_view path_of(std::string_view target) noexcept;
 
 /// The parts of an HTTP request that access control reads. Untrusted; any bytes.
@@ -39,12 +39,13 @@ struct Refusal {
   std::string text;     ///< sentence for the client
 };
 
-/// Checks requests: Host against DNS rebinding, Origin against pages of other sites, token against
-/// other users of the node. Any thread.
+/// Checks requests. The check of the Host header prevents DNS rebinding, that of the Origin header
+/// access by pages of other sites, and that of the token access by other users of the node. Any
+/// thread.
 class Access {
  public:
-  /// hosts: names accepted in addition to the loopback names, with or without a port (without: any
-  /// port).
+  /// hosts: host names that are accepted in addition to the loopback names. A name without a port
+  /// is accepted with any port.
   Access(std::string token, std::vector<std::string> hosts);
   /// Checks a request to the live view.
   Refusal judge(const Credentials& credentials) const;

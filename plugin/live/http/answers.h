@@ -16,8 +16,8 @@ struct Answer {
 };
 /// The response for a path (the target without its query).
 Answer answer_to(std::string_view path, const Hub& hub);
-/// Status 401 for a browser whose address lacks the token: a page that says where the right address
-/// is.
+/// Returns the response, with status 401, for a browser whose address lacks the token. It is a page
+/// that says where the user finds the right address.
 Answer no_token_answer();
 /// A JSON error with the given status. text: a sentence.
 Answer error_answer(unsigned status, const std::string& text);

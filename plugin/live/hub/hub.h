@@ -28,7 +28,8 @@ namespace megascope::live {
 /// State of one client. Only small texts are queued here; frames are built when they can be sent.
 struct Client {
   std::map<std::string, Subscription> subscriptions;
-  std::string last_subscription;  ///< panel that got the last frame; the next one is served next
+  /// Panel that got the last frame. The panel after it is served next.
+  std::string last_subscription;
   std::deque<std::string> replies;
   std::size_t reply_bytes = 0;
   AnswerQueue answers;
@@ -38,7 +39,7 @@ struct Client {
   std::size_t reported_counters = 0;
   std::uint64_t reported_events = 0;
   std::map<std::string, std::uint64_t> reported_drops;
-  std::string last_drop;  ///< drop reason that was sent last; the next one is sent next
+  std::string last_drop;  ///< drop reason that was sent last; the reason after it is sent next
   std::int64_t drops_reported_ns = 0;
   std::uint32_t frame_number = 0;
   MessageRate rate;
@@ -57,8 +58,8 @@ class Hub final : public ProtocolEndpoint {
   /// Adds a rank update. rank_update: any bytes; the valid items before an error are used.
   void take_rank_update(std::int32_t world_rank, std::span<const std::byte> rank_update,
                         std::int64_t now_ns);
-  /// Counts data that could not be kept. reason: a noun phrase in the plural, shown to users after
-  /// the count.
+  /// Counts data that was dropped. reason: a noun phrase in the plural, which users see after the
+  /// count.
   void count_drop(const std::string& reason, std::uint64_t count);
   /// Call periodically: completes views that waited too long for parts, and overdue requests.
   void tick(std::int64_t now_ns);
@@ -75,24 +76,27 @@ class Hub final : public ProtocolEndpoint {
   bool take_changed_capture_requests(std::vector<std::byte>& capture_requests) {
     return store_.capture_requests.take_changed(capture_requests);
   }
-  /// Ends the run. Clients that have received the end stay connected until close(), except after an
-  /// abort; their messages are no longer answered.
+  /// Ends the run. Each client gets the message `end`; its own messages are no longer answered
+  /// after that. It stays connected until close(). After an abort, its connection can be closed at
+  /// once.
   void end(bool is_aborted, std::int64_t now_ns);
-  /// After end(): sends the last message to each client, whose connection can then be closed.
-  /// nullopt: no such message; empty text: there is no verdict.
+  /// Call after end(). Sends the message `verdict` to each client; the connections can then be
+  /// closed. verdict: its text, which is empty if there is no verdict; nullopt: the message is not
+  /// sent.
   void close(const std::optional<std::string>& verdict);
 
   // The functions below are for the compatibility endpoint.
   void set_observer(Observer* observer) { observer_ = observer; }
-  /// Adds capture requests. Returns the ids under which their views are reported to the observer
-  /// (Observer), until release(). nullopt: too many requests. former: as CaptureRegistry::add().
+  /// Adds capture requests. Returns their ids, under which their views are reported to the Observer
+  /// until release(). Returns nullopt if there are too many requests. former: as
+  /// CaptureRegistry::add().
   std::optional<std::vector<std::uint32_t>> want(
       const std::vector<capture::CaptureRequest>& capture_requests,
       const std::vector<std::uint32_t>& former) {
     return store_.capture_requests.add(capture_requests, From::kUnauthenticated, former);
   }
   void release(const std::vector<std::uint32_t>& capture_requests, From from);
-  /// Sets the budget shown in /metrics; nullptr: none. It must outlive the hub.
+  /// Sets the budget shown in /metrics, which must outlive the hub. nullptr: no budget is shown.
   void set_unauthenticated_budget(const UnauthenticatedBudget* budget) {
     unauthenticated_budget_ = budget;
   }
@@ -157,9 +161,9 @@ class Hub final : public ProtocolEndpoint {
   std::uint64_t first_event_ = 0;
   std::vector<bool> is_alerted_;                     ///< by tensor id
   std::map<std::uint32_t, Divergence> divergences_;  ///< by counter id, for watched counters
-  /// Capture requests for which this was reported.
+  /// Ids of capture requests whose clients were notified that a view is too large for a frame.
   std::set<std::uint32_t> too_large_;
-  /// By capture request id, without duplicates.
+  /// Texts of the notices about each capture request, by its id, without duplicates.
   std::map<std::uint32_t, std::vector<std::string>> notices_;
   std::map<std::string, std::uint64_t> drops_;
   std::uint64_t sent_frames_ = 0;
@@ -169,7 +173,7 @@ class Hub final : public ProtocolEndpoint {
   std::int64_t ended_ns_ = 0;
   std::string end_text_;
   bool is_closing_ = false;
-  std::string verdict_text_;  ///< text of the message `verdict`; empty: none
+  std::string verdict_text_;  ///< the message `verdict`; empty: it is not sent
 };
 
 }  // namespace megascope::live

@@ -10,7 +10,7 @@
 
 namespace megascope::live {
 
-/// Drop reason for answers to a client that does not read.
+/// Drop reason for answers that are omitted because the client does not read them.
 inline constexpr const char* kLostTokens = "tokens of texts for clients that do not read";
 
 /// Observer of the data that the hub receives, in addition to the hub's own clients. Called on the

@@ -16,11 +16,12 @@
 
 namespace megascope::live {
 
-/// One subscription of a client, with its position in the data. Frames are built on demand in
-/// next(). One thread.
+/// One subscription (panel) of a client, with its position in the data. next() builds a frame when
+/// it can be sent. One thread.
 class Subscription {
  public:
-  /// capture_requests: ids of the CaptureRegistry; released by the caller.
+  /// capture_requests: ids of the capture requests in the CaptureRegistry. The caller releases
+  /// them.
   Subscription(Subscribe request, std::vector<std::uint32_t> capture_requests, const Store& store);
 
   const Subscribe& request() const { return request_; }
@@ -28,12 +29,12 @@ class Subscription {
   /// Whether the panel shows this capture request.
   bool wants(std::uint32_t capture_request) const;
   void add_credits(std::uint32_t count);
-  /// Number of tensors, counters or ranks that match now.
+  /// Returns the number of known tensors, counters or ranks that the panel shows.
   std::size_t matches(const Store& store) const;
   /// Reports a new view in the latest-view cache. It replaces an unsent view of the same tensor.
   void receive_key(const LatestViewCache::Key& key);
-  /// Builds the next frame and takes one credit. nullopt: no new data or no credit. problem: set if
-  /// a frame cannot be built.
+  /// Builds the next frame and takes one credit. Returns nullopt if there is no new data or no
+  /// credit. problem: set to a sentence if a frame cannot be built.
   std::optional<std::vector<std::byte>> next(const Store& store, std::uint32_t frame_number,
                                              std::string& problem);
   std::uint64_t dropped() const { return dropped_; }
@@ -58,11 +59,11 @@ class Subscription {
   void skip_lost(const Log<Entry>& log);
   void lose(std::uint64_t count);
 
-  /// Whether a tensor or counter is selected by the subscription.
+  /// Whether the subscription selects a tensor or counter.
   enum class Match : std::int8_t {
-    kUnknown,
-    kNo,
-    kYes,
+    kUnknown,  ///< not determined yet
+    kNo,       ///< not selected
+    kYes,      ///< selected
     kUnnamed,  ///< its name has not arrived; its entries were skipped
     kLate,     ///< selected, and its skipped entries are sent now
   };
@@ -73,12 +74,15 @@ class Subscription {
   std::vector<std::uint32_t> capture_requests_;
   std::uint32_t credits_ = kFirstCredits;
   std::uint64_t next_entry_ = 0;              ///< position in the log
-  std::deque<LatestViewCache::Key> waiting_;  ///< views to send, without duplicates
+  std::deque<LatestViewCache::Key> waiting_;  ///< keys of the views to send, without duplicates
   std::vector<Match> match_;                  ///< by tensor or counter id
-  std::uint64_t first_unnamed_ = kNone;       ///< first entry that was skipped for want of a name
-  std::size_t names_seen_ = 0;                ///< of TensorCatalog::learned()
-  std::uint64_t late_entry_ = 0;              ///< skipped entries of kLate items from here …
-  std::uint64_t late_end_ = 0;                ///< … to here are sent first
+  /// First entry that was skipped because the name of its tensor has not arrived.
+  std::uint64_t first_unnamed_ = kNone;
+  std::size_t names_seen_ = 0;  ///< number of processed entries of TensorCatalog::learned()
+  /// The skipped entries from late_entry_ to late_end_ (excluded) are sent before all others, if
+  /// their tensor is kLate.
+  std::uint64_t late_entry_ = 0;
+  std::uint64_t late_end_ = 0;
   std::uint64_t dropped_ = 0;
   bool has_loss_ = false;  ///< data was dropped since the last frame
   bool has_complained_ = false;

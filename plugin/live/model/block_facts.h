@@ -14,15 +14,15 @@ namespace megascope::live {
 /// The contents of a step block (plugin/steps/step_block.h) as used by the live view.
 struct BlockFacts {
   StepEntry times;
-  /// False: ranks disagree on the step, so the tensor statistics are ignored.
+  /// Whether the tensor statistics can be used. False if the ranks disagree on the step.
   bool has_statistics = false;
   std::vector<steps::TensorSlot> slots;
   bool is_idle = false;  ///< on all ranks the step was only a poll for requests that found none
   std::uint64_t dropped = 0;  ///< tensors that had no slot in the block
 };
 
-/// Decodes a block. ranks: number of ranks with times. nullopt: the bytes are not a valid block, or
-/// it describes no step.
+/// Decodes a block. ranks: number of ranks with times. Returns nullopt if the bytes are not a valid
+/// block, or if the block describes no step.
 std::optional<BlockFacts> facts_of(std::span<const std::byte> block, std::uint32_t ranks);
 
 }  // namespace megascope::live

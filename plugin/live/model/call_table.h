@@ -18,17 +18,18 @@ class CallTable {
  public:
   static constexpr std::uint32_t kMaxCells = 256;  ///< limit for rows and for columns of the matrix
   static constexpr std::size_t kMaxFunctions = 512;
-  /// sender-receiver pairs; further pairs are ignored and counted.
+  /// Limit of sender-receiver pairs. Further pairs are ignored and counted.
   static constexpr std::size_t kMaxPairs = 1 << 18;
 
-  /// Adds a report. ranks: size of the world. Totals that decrease (damaged reports) are ignored.
+  /// Adds a report of one rank. ranks: size of the world. Ignores totals that are less than in the
+  /// previous report, because such a report is damaged.
   void add(std::int32_t world_rank, std::uint32_t ranks, const capture::CallSums& sums);
 
   /// One MPI function, summed over ranks.
   struct Function {
     std::string name;
-    capture::CallSum total;
-    capture::CallSum newest;
+    capture::CallSum total;   ///< of the whole run
+    capture::CallSum newest;  ///< of each rank's latest interval
   };
   /// Time in MPI of one rank.
   struct Rank {
@@ -37,15 +38,17 @@ class CallTable {
   };
   const std::vector<Function>& functions() const { return functions_; }
   const std::vector<Rank>& ranks() const { return ranks_; }
-  /// Number of ranks combined into one matrix cell, and number of cells along a side.
+  /// Returns the number of consecutive ranks that one row or column of the matrix combines.
   std::uint32_t cell_ranks() const { return cell_ranks_; }
+  /// Returns the number of rows, which is also the number of columns, of the matrix.
   std::uint32_t cells() const { return cells_; }
-  /// Matrix [cells][cells], sender first.
+  /// Return the matrix [cells][cells] of bytes or messages; the first index is the sender.
   const std::vector<double>& bytes() const { return bytes_; }
   const std::vector<double>& messages() const { return messages_; }
   /// Increments with each change.
   std::uint64_t version() const { return version_; }
-  /// Index of the latest interval of any rank, starting with 0; -1: none.
+  /// Returns the index of the latest interval of any rank, counted from the first reported
+  /// interval. Returns -1 if there was no report.
   std::int64_t newest() const { return newest_; }
   std::uint64_t ignored_pairs() const { return ignored_pairs_; }
 

@@ -11,30 +11,32 @@
 
 namespace megascope::live {
 
-/// The capture requests that a subscription needs, without ids. None for step times, which are
-/// always sent.
+/// Returns the capture requests that a subscription needs, without ids. Step times and MPI calls
+/// need none, because they are always sent.
 std::vector<capture::CaptureRequest> capture_requests_of(const Subscribe& subscribe);
 
-/// Origin of a capture request: an authenticated client, or one of the compatibility endpoint,
-/// which is unauthenticated.
-enum class From : std::uint8_t { kClient, kUnauthenticated };
+/// Origin of a capture request.
+enum class From : std::uint8_t {
+  kClient,          ///< an authenticated client
+  kUnauthenticated  ///< a client of the compatibility endpoint, which is unauthenticated
+};
 
 /// Registry of all clients' capture requests, without duplicates: at most kMaxCaptureRequests, of
 /// which unauthenticated clients may use kMaxCompatCaptureRequests. One thread.
 class CaptureRegistry {
  public:
-  /// Adds requests and returns their ids, under which captured items are reported. nullopt: a limit
-  /// would be exceeded; nothing is added. former: ids that the same client will release next, which
-  /// do not count.
+  /// Adds requests and returns their ids, under which captured items are reported. If a limit would
+  /// be exceeded, adds nothing and returns nullopt. former: ids that the same client will release
+  /// next; they do not count towards the limits.
   std::optional<std::vector<std::uint32_t>> add(
       const std::vector<capture::CaptureRequest>& capture_requests, From from,
       const std::vector<std::uint32_t>& former = {});
   /// Releases ids. A request that no client uses any more is removed.
   void release(const std::vector<std::uint32_t>& ids, From from);
-  /// Null: no such request. Valid until the registry changes.
+  /// Returns the request with this id; null if there is none. Valid until the registry changes.
   const capture::CaptureRequest* find(std::uint32_t id) const;
-  /// True if the requests changed since the last call; `bytes` then has all of them
-  /// (pack_capture_requests()).
+  /// Returns whether the requests changed since the last call. If so, sets `bytes` to all requests,
+  /// serialized by pack_capture_requests().
   bool take_changed(std::vector<std::byte>& bytes);
 
  private:

@@ -25,15 +25,16 @@ struct KnownTensor {
 /// At most kMaxEntries tensors.
 class TensorCatalog {
  public:
-  /// The tensor's id; adds the tensor if it is new. nullopt: the catalog is full.
+  /// Returns the tensor's id. Adds the tensor if it is new. Returns nullopt if the catalog is full.
   std::optional<std::uint32_t> id_of(std::uint64_t key);
-  /// The tensor's id; nullopt: not in the catalog.
+  /// Returns the tensor's id; nullopt if it is not in the catalog.
   std::optional<std::uint32_t> find(std::uint64_t key) const;
   /// Sets the name of a tensor.
   void learn(const capture::TensorName& name);
   const KnownTensor& operator[](std::uint32_t id) const { return tensors_[id]; }
   std::size_t size() const { return tensors_.size(); }
-  /// Ids in the order in which names arrived, for readers that resume where they stopped.
+  /// Returns the ids in the order in which names arrived. A tensor whose shape changes appears
+  /// again. Readers remember how many entries they have read.
   const std::vector<std::uint32_t>& learned() const { return learned_; }
   /// The entry of a tensor in the message `tensors`.
   nlohmann::json json_of(std::uint32_t id) const;
@@ -58,11 +59,13 @@ struct KnownCounter {
 /// At most kMaxEntries counters.
 class CounterCatalog {
  public:
-  /// The counter's id. counter: id on that rank. nullopt: the name has not arrived.
+  /// Returns the counter's id. counter: CounterId on the rank `world_rank`. Returns nullopt if its
+  /// name has not arrived.
   std::optional<std::uint32_t> id_of(std::int32_t world_rank, std::uint32_t counter) const;
   void learn(std::int32_t world_rank, const capture::CounterName& name);
-  /// Sets the value. is_past: a value from before the first subscription, in step order. Returns
-  /// true if the value has just become non-finite.
+  /// Sets the value. is_past: whether it was set before a client requested the counter. Past values
+  /// arrive in step order and do not replace a current value. Returns true if the value is not
+  /// finite and the previous value was.
   bool set(std::uint32_t id, double value, bool is_past);
   const KnownCounter& operator[](std::uint32_t id) const { return counters_[id]; }
   std::size_t size() const { return counters_.size(); }

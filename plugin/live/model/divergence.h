@@ -22,8 +22,9 @@ class Divergence {
   static constexpr std::size_t kWindow = 50;
   static constexpr std::size_t kInRow = 5;
 
-  /// The factor for a counter of this name: 1.5 if it contains `loss`, 10 if it contains `norm` and
-  /// `grad`. nullopt: the counter is not watched.
+  /// Returns the factor for a counter of this name: 1.5 if the name contains `loss`, and 10 if it
+  /// contains `norm` and `grad`. Returns nullopt for other names and for names that contain
+  /// `scale`; these counters are not watched.
   static std::optional<double> factor_of(const std::string& name) {
     std::string lower = name;
     std::ranges::transform(lower, lower.begin(), [](char c) {

@@ -11,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-/// Data of a run that is kept for clients that connect late or receive slow. One thread.
+/// Data of a run that is kept for clients that connect late or cannot receive fast enough. One
+/// thread.
 namespace megascope::live {
 
 /// Bounded log of the latest entries. Entries are numbered from 0, so that readers can remember

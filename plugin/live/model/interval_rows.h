@@ -14,8 +14,8 @@ namespace megascope::live {
 /// one column a rank. Rows are numbered from 0. One thread.
 class IntervalRows {
  public:
-  /// Adds one rank's interval. Returns the rows completed by it: every rank has reported, or the
-  /// row is no longer waited for.
+  /// Adds one rank's interval. Returns the rows that this call completes. A row is complete when
+  /// every rank has reported, or when too many later rows have been started.
   std::vector<StepEntry> add(std::int32_t world_rank, std::uint32_t ranks,
                              const capture::Interval& interval);
 

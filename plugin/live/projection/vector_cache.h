@@ -12,7 +12,8 @@ namespace megascope::live {
 /// The projection vectors in use, shared between clients: at most kMaxVectorBytes. One thread.
 class VectorCache {
  public:
-  /// Loads vectors like load_npy(), with normalized rows. Reuses an equal array that is in use.
+  /// Loads vectors like load_npy() and normalizes their rows. If an equal array is in use, returns
+  /// that array instead.
   Status take(const std::string& directory, const std::string& path,
               std::shared_ptr<const NpyArray>& vector);
 

@@ -9,19 +9,20 @@
 
 namespace megascope::live {
 
-/// Queue of the application's answers to a client's requests, in order. Answers that may be omitted
-/// (a text's tokens, which its end repeats) are kept up to kMaxAnswerBytes; begin and end of each
-/// request are always kept. One thread.
+/// Queue of the application's answers to a client's requests, in order. The answer at the end of a
+/// text repeats its tokens. Therefore answers with tokens may be omitted: they are queued only up
+/// to kMaxAnswerBytes. The first and the last answer to each request are always queued. One thread.
 class AnswerQueue {
  public:
-  /// Appends an answer. False: it may be omitted and there is no space.
+  /// Appends an answer. Returns false, without effect, if the answer may be omitted and there is no
+  /// space.
   bool put(std::string text, bool may_be_left_out) {
     if (may_be_left_out && bytes_ + text.size() > kMaxAnswerBytes) return false;
     bytes_ += text.size();
     texts_.push_back(std::move(text));
     return true;
   }
-  /// Removes the oldest answer. False: the queue is empty.
+  /// Removes the oldest answer and stores it in `text`. Returns false if the queue is empty.
   bool take(std::string& text) {
     if (texts_.empty()) return false;
     text = std::move(texts_.front());
@@ -29,7 +30,8 @@ class AnswerQueue {
     bytes_ -= text.size();
     return true;
   }
-  /// Whether the client does not read its answers. Further requests of it are rejected.
+  /// Returns whether the queue is full because the client does not read its answers. The caller
+  /// then rejects further requests of the client.
   bool is_full() const { return bytes_ > kMaxAnswerBytes; }
   void clear() { *this = {}; }
 

@@ -16,8 +16,8 @@ inline std::string dumped(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Parses an untrusted JSON object. On error `problem` is set and the result is empty. Nesting is
-/// limited to kMaxNesting, because copying and serializing JSON is recursive.
+/// Parses an untrusted JSON object. On error, sets `problem` and returns an empty object. Nesting
+/// is limited to kMaxNesting, because copying and serializing JSON is recursive.
 inline nlohmann::json parsed_object(std::string_view text, std::string& problem) {
   constexpr int kMaxNesting = 16;
   using Json = nlohmann::json;
@@ -38,8 +38,8 @@ inline nlohmann::json parsed_object(std::string_view text, std::string& problem)
   return problem.empty() ? message : Json::object();
 }
 
-/// Reads fields of an untrusted object. The first wrong field sets problem(); later reads have no
-/// effect. Absent or null fields leave the target unchanged.
+/// Reads fields of an untrusted object. The first field with a wrong value sets problem(); later
+/// reads then have no effect. If a field is absent or null, the target is unchanged.
 class Fields {
  public:
   using Json = nlohmann::json;
@@ -48,7 +48,7 @@ class Fields {
   bool has(const char* name) const { return object_.contains(name) && !object_[name].is_null(); }
   const Json& operator[](const char* name) const { return object_[name]; }
 
-  /// An integer in [least, most].
+  /// Reads an integer in [least, most].
   template <class Number>
   void number(const char* name, std::int64_t least, std::int64_t most, Number& to) {
     if (!problem_.empty() || !has(name)) return;
@@ -58,7 +58,7 @@ class Fields {
                   "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
     to = static_cast<Number>(*value);
   }
-  /// A number in [least, most].
+  /// Reads a number in [least, most].
   void real(const char* name, double least, double most, double& to) {
     if (!problem_.empty() || !has(name)) return;
     const double value = object_[name].is_number() ? object_[name].get<double>()
@@ -67,7 +67,7 @@ class Fields {
       return fail(name, "a number from " + Json(least).dump() + " to " + Json(most).dump());
     to = value;
   }
-  /// A required text of 1 to max_bytes bytes.
+  /// Reads a text of 1 to max_bytes bytes. The field must be present.
   void text(const char* name, std::size_t max_bytes, std::string& to) {
     if (!problem_.empty()) return;
     if (!has(name) || !object_[name].is_string()) return fail(name, "a text");

@@ -12,7 +12,7 @@ namespace megascope::live {
 class MessageRate {
  public:
   explicit MessageRate(std::int64_t now_ns = 0) : since_ns_(now_ns) {}
-  /// Counts a message. False: the limit is exceeded.
+  /// Counts a message. Returns false, without counting it, if it exceeds the limit.
   bool may_send(std::int64_t now_ns) {
     const double seconds = static_cast<double>(std::max<std::int64_t>(now_ns - since_ns_, 0)) *
                            1e-9;

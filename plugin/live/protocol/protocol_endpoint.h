@@ -25,26 +25,28 @@ class ProtocolEndpoint {
   using ClientId = std::uint64_t;
 
   virtual ~ProtocolEndpoint() = default;
-  /// Adds a client. nullopt: the limit of clients (bounds.h) is reached.
+  /// Adds a client. Returns nullopt if the limit of clients (bounds.h) is reached.
   virtual std::optional<ClientId> connect(std::int64_t now_ns) = 0;
   /// Removes a client.
   virtual void disconnect(ClientId client) = 0;
-  /// Handles a message. False: close the client with code 1008, because it sends too much or does
-  /// not read its answers.
+  /// Handles a message. Returns false if the client sends too much or does not read its answers.
+  /// The caller must then close it with code 1008.
   virtual bool receive(ClientId client, std::string_view text, std::int64_t now_ns) = 0;
   /// Counts a control frame (ping) towards the message rate. Returns false if the client sends too
-  /// much: close it with code 1008.
+  /// much. The caller must then close it with code 1008.
   virtual bool count_message(ClientId client, std::int64_t now_ns) = 0;
-  /// Gets the next message for the client. False: there is none now.
+  /// Stores the next message for the client in `message`. Returns false if there is none now.
   virtual bool next(ClientId client, std::int64_t now_ns, Outgoing& message) = 0;
-  /// Like next(), but only replies to the client's own messages; for a client that is about to be
-  /// closed.
+  /// Like next(), but considers only replies to the client's own messages. Used for a client that
+  /// is about to be closed.
   virtual bool next_reply(ClientId client, std::string& text) = 0;
-  /// Budget for serving unauthenticated clients; nullptr: the clients are authenticated.
+  /// Returns the budget for serving unauthenticated clients; nullptr if the clients are
+  /// authenticated.
   virtual UnauthenticatedBudget* budget() { return nullptr; }
-  /// The client has received everything except the verdict.
+  /// Returns whether the run has ended and the client has received everything except the verdict.
   virtual bool is_waiting_for_verdict(ClientId /*client*/) const { return false; }
-  /// The run has ended and the client has received the end.
+  /// Returns whether the run has ended and the client has received all messages, including the
+  /// verdict if there is one. The caller then closes the client.
   virtual bool has_received_all(ClientId client) const = 0;
 };
 

@@ -17,7 +17,14 @@
 /// accept any bytes.
 namespace megascope::live {
 
-enum class Subject : std::uint8_t { kSteps, kCounters, kStatistics, kTensor, kCalls };
+/// What a panel shows.
+enum class Subject : std::uint8_t {
+  kSteps,       ///< times of all ranks in each step
+  kCounters,    ///< values of counters
+  kStatistics,  ///< statistics of tensors
+  kTensor,      ///< views of tensors
+  kCalls        ///< totals of MPI calls
+};
 
 /// A `subscribe` message.
 struct Subscribe {
@@ -48,12 +55,12 @@ struct Credit {
 };
 
 struct Ping {
-  std::string id;  ///< JSON; empty: none
+  std::string id;  ///< the client's id of the message, as JSON; empty: it has none
 };
 
 /// A `request` message: a request to the application.
 struct Ask {
-  std::string id;          ///< the client's id, JSON; empty: none
+  std::string id;          ///< the client's id of the request, as JSON; empty: it has none
   nlohmann::json request;  ///< as handed to the application, without the server's `id`
 };
 

@@ -22,22 +22,22 @@ class UnauthenticatedBudget {
   /// cpu_percent: percent of one core.
   UnauthenticatedBudget(double bytes_per_second, double cpu_percent);
 
-  /// Whether both buckets are positive: another message may be processed.
+  /// Returns whether both buckets are above zero, so that another message may be processed.
   bool is_open(std::int64_t now_ns);
   void spend(std::uint64_t bytes, std::uint64_t cpu_ns);
 
   std::uint64_t spent_bytes() const { return spent_bytes_; }
   std::uint64_t spent_cpu_ns() const { return spent_cpu_ns_; }
-  /// Updates for unauthenticated clients that were replaced by a newer one of the same tensor
-  /// before they were sent.
+  /// Returns how many updates for unauthenticated clients were not sent because a newer update of
+  /// the same tensor replaced them.
   std::uint64_t skipped_updates() const { return skipped_updates_; }
   void count_skipped() { ++skipped_updates_; }
 
  private:
   friend class UnauthenticatedTurn;
 
-  std::vector<UnauthenticatedTurn*>
-      waiting_;  ///< since the budget was closed; longest waiting first
+  /// Clients that have waited since the budget was closed, the longest waiting first.
+  std::vector<UnauthenticatedTurn*> waiting_;
   double bytes_per_second_;
   double cpu_ns_per_second_;
   double bytes_;   ///< available bytes; below 0: overdrawn
@@ -52,19 +52,19 @@ class UnauthenticatedBudget {
 /// together (…)".
 std::string budget_text(const LiveSettings& settings);
 
-/// A position in the queue for a budget. The longest waiting client is served first, so that no
-/// client starves. A client that does not ask for one second loses its position. The budget must
-/// outlive it.
+/// One client's position in the queue for a budget. The longest waiting client is served first, so
+/// that no client starves. A client that does not call has_come() for one second loses its
+/// position. The budget must outlive this object.
 class UnauthenticatedTurn {
  public:
-  /// nullptr: no budget; has_come() is always true.
+  /// budget: nullptr if there is no budget; has_come() then always returns true.
   explicit UnauthenticatedTurn(UnauthenticatedBudget* budget) : budget_(budget) {}
   ~UnauthenticatedTurn() { leave(); }
   UnauthenticatedTurn(const UnauthenticatedTurn&) = delete;
   UnauthenticatedTurn& operator=(const UnauthenticatedTurn&) = delete;
 
-  /// True if the budget is open and no client has waited longer. Otherwise joins the queue; call
-  /// again later.
+  /// Returns whether the budget is open and no client has waited longer. Otherwise this object
+  /// joins the queue, and the caller tries again later.
   bool has_come(std::int64_t now_ns);
 
  private:
@@ -74,8 +74,8 @@ class UnauthenticatedTurn {
   std::int64_t asked_ns_ = 0;
 };
 
-/// Charges the calling thread's CPU time in a scope, and the bytes reported, to a budget. nullptr:
-/// no effect.
+/// Charges the CPU time of the calling thread during the life of this object, and the bytes passed
+/// to add_bytes(), to a budget. If the budget is nullptr, it has no effect.
 class UnauthenticatedCharge {
  public:
   explicit UnauthenticatedCharge(UnauthenticatedBudget* budget);

@@ -4,7 +4,7 @@
 
 namespace megascope::live {
 
-/// CPU affinity of the calling thread; empty set: unknown.
+/// Returns the CPU affinity of the calling thread; an empty set if it is not known.
 cpu_set_t affinity_of_this_thread() noexcept;
 
 /// Sets up the calling thread as a background thread: sets its name, lowers its scheduling

@@ -32,8 +32,8 @@ namespace megascope::live {
 
 class HttpSession;
 
-/// Event loop of the live view: sockets, timers and the hub. Functions for the application's
-/// threads are marked; everything else is for the loop's thread.
+/// Event loop of the live view: sockets, timers and the hub. A comment marks the functions that the
+/// application's threads may call. All other functions are for the loop's thread.
 class Loop final : public SessionOwner {
  public:
   Loop(const LiveSettings& settings, std::string token);
@@ -41,12 +41,13 @@ class Loop final : public SessionOwner {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Before run(): listens on the loopback interface. port: 0 is replaced by the chosen port.
+  /// Listens on the loopback interface. Call before run(). port: if it is 0, a free port is chosen
+  /// and stored in it.
   Status listen(std::uint16_t& port);
-  /// The same for the compatibility endpoint. Optional.
+  /// As listen(), for the compatibility endpoint. Optional.
   Status listen_compat(std::uint16_t& port);
-  /// The thread's function. Returns after the end of the run, when clients have received it or were
-  /// given up.
+  /// The function of the loop's thread. Returns when the run has ended and each client has received
+  /// all messages or was disconnected.
   void run() noexcept;
 
   // For the application's threads; none of these blocks.
@@ -55,10 +56,10 @@ class Loop final : public SessionOwner {
   bool changed_capture_requests(std::vector<std::byte>& capture_requests) noexcept;
   bool next_request(std::string& request) noexcept;
   void ask_to_end(bool is_aborted, std::uint64_t linger_ms) noexcept;
-  /// After ask_to_end(): passes the verdict to send to the clients before closing them. Ignored if
-  /// memory runs out.
+  /// Call after ask_to_end(). Passes the verdict, which clients get before they are closed. It is
+  /// ignored if memory runs out.
   void conclude(std::string_view verdict) noexcept;
-  /// After ask_to_end(): no verdict follows. No effect after conclude().
+  /// Call after ask_to_end() if no verdict follows. No effect after conclude().
   void ask_to_close() noexcept;
   /// Whether run() has returned.
   bool is_over() const noexcept { return is_over_; }
@@ -77,13 +78,13 @@ class Loop final : public SessionOwner {
   void publish() override;
 
  private:
-  /// Mailbox for the latest value that the application's thread has not fetched yet.
+  /// Holds one value until another thread takes it. A newer value replaces one that was not taken.
   template <class Content>
   struct Newest {
     std::atomic<Content*> content{nullptr};
     ~Newest() { delete content.exchange(nullptr); }
     void put(std::unique_ptr<Content> news) noexcept { delete content.exchange(news.release()); }
-    /// False: there is no new value.
+    /// Moves the value to `to`. Returns false if there is no new value.
     bool take(Content& to) noexcept {
       const std::unique_ptr<Content> news(content.exchange(nullptr));
       if (news) to = std::move(*news);
@@ -103,17 +104,18 @@ class Loop final : public SessionOwner {
   void serve_all();
   void take_in_and_end();
   void begin_end();
-  /// Gives up clients that accept no data.
+  /// Disconnects clients that accept no data.
   void wait_for_clients();
-  /// Keeps clients that have received the end connected until the verdict, and gives up the others.
+  /// Disconnects clients that have not received the end. The other clients stay connected until the
+  /// verdict.
   void end_linger();
   void begin_close();
 
   // Declared before the context, which may hold sessions until it is destroyed.
   Hub hub_;
   std::unique_ptr<CompatHub> compat_;
-  std::optional<UnauthenticatedTurn>
-      accept_turn_;  ///< for the acceptors of the compatibility endpoint
+  /// Turn of the budget for accepting connections to the compatibility endpoint.
+  std::optional<UnauthenticatedTurn> accept_turn_;
   Access access_;
   Inbox inbox_;
   Newest<std::vector<std::byte>> capture_requests_;
@@ -124,7 +126,8 @@ class Loop final : public SessionOwner {
   std::atomic<bool> is_aborted_{false};
   std::atomic<std::uint64_t> linger_ms_{0};
   std::set<ClientSession*> sessions_;
-  /// Connections of one port. Separate limits, so that one port cannot block the other.
+  /// Connections of one port. Each port has its own limits, so that connections to one cannot block
+  /// the other.
   struct Connections {
     int connections = 0;
     /// Unauthenticated connections, oldest first.
@@ -141,7 +144,8 @@ class Loop final : public SessionOwner {
   boost::asio::posix::stream_descriptor wake_;
   boost::asio::steady_timer tick_;
   boost::asio::steady_timer deadline_;
-  std::chrono::steady_clock::time_point until_;  ///< when clients are given up at the end
+  /// When clients are disconnected at the end of the run.
+  std::chrono::steady_clock::time_point until_;
   using Acceptors = std::array<Acceptor, 2>;
   Acceptors acceptors_;  ///< IPv4, and IPv6 if available
   Acceptors compat_acceptors_;

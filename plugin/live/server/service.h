@@ -38,10 +38,10 @@ class Service final : public LiveServer {
   Status start(const LiveSettings& settings, std::string& url);
   void open_compat(Loop& loop, const LiveSettings& settings);
   void wait_shortly() const noexcept;
-  /// False in a forked child, which does not have the thread.
+  /// Returns false in a forked child, where the loop's thread does not exist.
   bool is_at_home() const noexcept;
-  /// False after close(). The loop still exists then, because another application thread may be
-  /// inside take().
+  /// Returns false after close() and in a forked child. The loop exists even after close(), because
+  /// another thread of the application may be inside take().
   bool is_open() const noexcept {
     return is_at_home() && !is_closed_.load(std::memory_order_relaxed);
   }

@@ -15,13 +15,14 @@
 
 namespace megascope::live {
 
-/// One WebSocket client: passes its messages to a ProtocolEndpoint and sends what that
-/// returns, one message at a time. The loop's thread.
+/// One WebSocket client. Passes the client's messages to a ProtocolEndpoint, and sends the messages
+/// that the endpoint returns, one at a time. Only on the loop's thread.
 class ClientSession : public std::enable_shared_from_this<ClientSession> {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// id: returned by endpoint.connect(). The destructor disconnects it.
+  /// id: the client's id, which endpoint.connect() returned. The destructor calls
+  /// endpoint.disconnect().
   ClientSession(SessionOwner& owner, ProtocolEndpoint& endpoint, CountedStream stream,
                 ProtocolEndpoint::ClientId id);
   ~ClientSession();
@@ -32,7 +33,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void start(boost::beast::http::request<boost::beast::http::empty_body> request);
   /// Sends the next message, if there is one and none is being sent.
   void serve();
-  /// When the latest message started to be sent. The epoch: none yet.
+  /// Returns when sending of the latest message started. Returns the clock's epoch if no message
+  /// was sent.
   Clock::time_point served_at() const { return began_; }
   /// At the end of the run, called periodically: closes a client that has messages queued and has
   /// accepted no bytes for 100 ms.
@@ -56,8 +58,8 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   void wait_for_client(Clock::duration delay);
   /// Time since the current message started, or since the client last accepted bytes of it.
   Clock::duration waited() const;
-  /// Bytes in the kernel's send buffer; nullopt: not connected. The kernel accepts more only when a
-  /// good part of the buffer is free.
+  /// Returns the number of bytes in the kernel's send buffer; nullopt if the socket is not
+  /// connected. The kernel accepts more bytes only when a large part of the buffer is free.
   std::optional<int> unsent();
   void on_sent(const boost::system::error_code& error);
   void close(boost::beast::websocket::close_code code, const char* reason);
@@ -69,14 +71,14 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer timeout_;  ///< timeout of a client that does not accept what is sent
   UnauthenticatedTurn read_turn_;
-  boost::asio::steady_timer budget_timer_;  ///< for read_turn_
-  boost::asio::steady_timer idle_timer_;    ///< for unauthenticated clients
-  Outgoing message_;                        ///< being sent
+  boost::asio::steady_timer budget_timer_;  ///< polls the budget for read_turn_
+  boost::asio::steady_timer idle_timer_;    ///< detects that an unauthenticated client is idle
+  Outgoing message_;                        ///< message that is being sent
   Clock::time_point began_;                 ///< when sending of message_ started
   int left_ = -1;  ///< at the end of the run: bytes in the kernel's buffer; -1: not checked yet
   Clock::time_point took_;    ///< when left_ last decreased
-  Clock::duration stuck_{0};  ///< time since the client last took anything, at the latest look
-  unsigned looks_ = 0;        ///< looks since then
+  Clock::duration stuck_{0};  ///< time in which the client accepted nothing, at the latest check
+  unsigned looks_ = 0;        ///< number of checks since the client last accepted bytes
   bool is_open_ = false;
   bool is_pinging_ = false;
   bool is_sending_ = false;

@@ -12,22 +12,23 @@ namespace megascope::live {
 
 class UnauthenticatedBudget;
 
-/// Rate policy for Beast's streams.
-/// - Remembers when the peer last accepted bytes.
-/// - Throttles reading when an incomplete message exceeds kMaxBytesOfMessage, however it is split
-///   into frames. The next check for idleness then closes the connection.
-/// - Charges bytes read to a budget, and throttles reading while the budget is closed.
-/// Throttled: available_read_bytes() is 0, and Beast reads one byte a second.
+/// Rate policy for Beast's streams. It throttles reading by returning 0 from
+/// available_read_bytes(): Beast then reads one byte a second. The policy does the following:
+/// - It stores when the peer last accepted bytes, and when bytes were last read.
+/// - It throttles reading when the frames of an incomplete message exceed kMaxBytesOfMessage
+/// together. The next check for idleness then closes the connection.
+/// - It charges bytes read to a budget, and throttles reading while the budget is closed.
 class LastTaken {
  public:
+  /// Returns when the peer last accepted bytes.
   std::chrono::steady_clock::time_point at() const noexcept { return at_; }
-  /// When bytes were last read; initially the time of construction.
+  /// Returns when bytes were last read; the time of construction if none were read.
   std::chrono::steady_clock::time_point reported_at() const noexcept { return reported_at_; }
-  /// An incomplete message exceeded kMaxBytesOfMessage: reading is throttled.
+  /// Returns whether reading is throttled because an incomplete message exceeds kMaxBytesOfMessage.
   bool is_endless() const noexcept { return message_bytes_ >= kMaxBytesOfMessage; }
-  /// A complete message was read, or a control frame that counts as one.
+  /// Call when a complete message was read, or a control frame that counts as a message.
   void note_message() noexcept { message_bytes_ = 0; }
-  /// Charges further reads to `budget`; nullptr: to none.
+  /// Charges further reads to `budget`. If it is nullptr, reads are not charged.
   void charge(UnauthenticatedBudget* budget) noexcept { budget_ = budget; }
 
  private:

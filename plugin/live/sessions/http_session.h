@@ -28,7 +28,8 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
 
   /// Starts reading the request.
   void start();
-  /// Whether the connection is unauthenticated: no token yet, or access refused.
+  /// Returns whether the connection is unauthenticated: the client has not sent the token yet, or
+  /// access was refused.
   bool is_unauthenticated() const { return is_unauthenticated_; }
   /// Closes the socket.
   void give_up();
@@ -54,7 +55,7 @@ class HttpSession : public std::enable_shared_from_this<HttpSession> {
   bool is_unauthenticated_ = true;
   CountedStream stream_;
   UnauthenticatedTurn turn_;
-  /// Handshake timeout of an unauthenticated client, then polling of the budget.
+  /// Handshake timeout of an unauthenticated client. Later it polls the budget.
   boost::asio::steady_timer timer_;
   boost::beast::flat_buffer buffer_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::empty_body>> parser_;

@@ -10,8 +10,9 @@ namespace megascope::live {
 class Access;
 class ClientSession;
 
-/// What sessions use of the event loop that runs them. It outlives every session: destroying the
-/// context destroys the sessions that are left. The loop's thread.
+/// The interface through which sessions use the event loop that runs them. The loop outlives every
+/// session, because its destructor destroys the remaining sessions with the context. Only on the
+/// loop's thread.
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
@@ -19,13 +20,14 @@ class SessionOwner {
   virtual boost::asio::io_context& context() = 0;
   virtual const Access& access() const = 0;
   virtual Hub& hub() = 0;
-  /// Server side of the protocol of a port. is_compat: the compatibility endpoint, which must be
-  /// served.
+  /// Returns the server side of the protocol of a port. is_compat: returns that of the
+  /// compatibility endpoint, which must exist.
   virtual ProtocolEndpoint& endpoint(bool is_compat) = 0;
-  /// Registers a WebSocket client, which is served when there is data for it, until remove().
+  /// Registers a WebSocket client. Until remove(), the loop calls its serve() when there is data
+  /// for it.
   virtual void add(ClientSession* session) = 0;
   virtual void remove(ClientSession* session) = 0;
-  /// Adjusts the number of connections of a protocol.
+  /// Adds `difference` to the number of connections of a protocol.
   virtual void count_connection(const ProtocolEndpoint& endpoint, int difference) = 0;
   /// Publishes capture requests and the next client request for the application's threads. Call
   /// after a client's message or a disconnect.

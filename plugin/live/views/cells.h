@@ -8,22 +8,23 @@
 #include <vector>
 
 /// Combines tile cells of several ranks and converts them to numbers (kernels/tiles.h). A cell has
-/// `columns` floats as written by kernels::packed_tile(): 1: TileState::a; 3: count, a and b. Pure
-/// functions.
+/// `columns` floats as written by kernels::packed_tile(). If `columns` is 1, the float is
+/// TileState::a; if it is 3, the floats are count, a and b. Pure functions.
 namespace megascope::live {
 
-/// Merges a row of cells into `to`: combines cells that are already filled and copies the others.
-/// width: elements in a tile. is_filled: one flag a cell.
+/// Merges the row of cells `from` into the row `to`. If is_filled of a cell is not 0, `to` has a
+/// value for the cell, and both are combined; otherwise the cell is copied. width: number of
+/// elements in a tile. is_filled: one entry for each cell of the row.
 void merge_cells(const kernels::TileMethod& method, std::uint64_t width, std::uint32_t columns,
                  std::span<const std::uint8_t> is_filled, std::span<const float> from, float* to);
 
-/// Adds the number of elements in a stretch of tiles to `covered`, which has one count for each
-/// tile of a row.
+/// Adds, for each tile of a stretch, the number of its elements that the sending rank holds to
+/// `covered`. covered: one count for each tile of a row.
 void cover_cells(const kernels::TileGrid& grid, const capture::PartStretch& stretch,
                  std::span<std::uint64_t> covered);
 
-/// Sets cells with missing elements to NaN. cells: one float each. covered: empty if no element can
-/// be missing.
+/// Sets cells with missing elements to NaN. cells: one float for each cell. covered: number of
+/// present elements of each tile of a row; empty if no element can be missing.
 void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered,
                  std::vector<float>& cells);
 

@@ -15,7 +15,7 @@ class LatestViewCache {
   using Key = std::pair<std::uint32_t, std::uint64_t>;  ///< capture request id and tensor key
 
   void put(ViewPointer view);
-  /// Null: there is none.
+  /// Returns the view for a key; null if there is none.
   ViewPointer find(const Key& key) const;
   /// Removes all views of a capture request.
   void forget(std::uint32_t capture_request);
