@@ -43,8 +43,8 @@ class ClockBounds {
   /// Returns a line in the middle of the bounds. Its rate is the smallest that leaves at least half
   /// of the largest possible distance between the lower and the upper bounds.
   ClockLine middle() const;
-  /// Returns the smallest multiple of middle(), from 0 to 1, that satisfies the bounds. The
-  /// multiple is 0 if the clock satisfies them without correction.
+  /// Returns the smallest correction that satisfies the bounds: middle(), scaled by a factor
+  /// between 0 and 1. The factor is 0 if the uncorrected clock satisfies the bounds.
   ClockLine nearest() const;
 
  private:

@@ -7,7 +7,7 @@
 // clang-format off: rows read better as rows
 
 /// The kinds of root causes: why a run is slow. X(enumerator, name): `name` is used in reports
-/// and JSON, and names the synthetic fault that has this cause.
+/// and JSON, and is also the name of the fault that synthetic runs inject to produce this cause.
 #define MEGASCOPE_CAUSES(X)                                                                \
   /* a rank, or a group of ranks, computes slower than its peers */                        \
   X(kSlowCompute, "slow_compute")                                                          \

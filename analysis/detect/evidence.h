@@ -24,8 +24,9 @@ struct Strand {
                       ///< as level. 0 for other strands
 };
 
-/// Strands that are judged together, because one cause would slow all of them in the same steps and
-/// by about the same factor.
+/// What is tested as a whole for being slow: the strands (series of values, one for each step) that
+/// one cause would slow in the same steps and by about the same factor, such as the ranks of a
+/// host.
 struct Unit {
   std::vector<std::size_t> strands;  ///< indices
   std::vector<double> weights;  ///< weight of each strand, at most 1. Less than 1 if the strands

@@ -10,8 +10,8 @@ namespace megascope::detect {
 /// The usual work of a class is this quantile of its members' work. It stays the work of a healthy
 /// member if up to two thirds of the members are slow.
 inline constexpr double kUsual = 1.0 / 3.0;
-/// Factor from the median distance from the median to the standard deviation, for normally
-/// distributed values.
+/// Converts the median absolute deviation (MAD) of normally distributed values to their standard
+/// deviation.
 inline constexpr double kToDeviation = 1.4826;
 /// Quantile of a normal distribution that lies one standard deviation below its mean.
 inline constexpr double kOneBelow = 0.16;

@@ -15,8 +15,9 @@
 namespace megascope::importer {
 
 /// Presents a timeline as a run: a worker is a process, a lane is a location, an operation is a
-/// user region. Messages and collectives of operations come from the file, or from the operation
-/// table. Step, micro-batch, model chunk and sequence are values of the calls.
+/// user region. Which messages and collectives an operation has comes from the file, or else from
+/// the name of the operation (operation_table.h). Step, micro-batch, model chunk and sequence
+/// number become values of the calls (FactKind::kValue).
 class TimelineRun final : public RecordSource {
  public:
   /// Creates the run. grid: layout of the ranks. table: used only during the call. Returns an error

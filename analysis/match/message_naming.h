@@ -26,9 +26,10 @@ class MessageNaming {
   /// Adds a blocking send or receive. end: complete except for its name.
   void send(events::Send send, const MessageEnd& end, Outbox& out);
   void receive(events::Receive receive, const MessageEnd& end, Outbox& out);
-  /// Starts a nonblocking send; posts a receive or a matched probe. request() identifies the
-  /// operation. The caller must fill in the returned end, which has old content,
-  /// before the next call of any function.
+  /// For operations that complete in a later call. start_send() is for a nonblocking send, post()
+  /// for a posted receive or a matched probe. The request of the event identifies the operation.
+  /// The returned end is a reused object with stale values: the caller must set all of them before
+  /// the next call of any function of this class.
   MessageEnd& start_send(events::Send send);
   MessageEnd& post(events::Message receive);
   /// Returns the end of a request that has completed; nullptr if the request is unknown. The caller

@@ -63,12 +63,14 @@ using Coordinates = std::map<std::string, std::vector<std::int32_t>>;
 
 /// The evidence that find_hidden_sync() requires, in addition to common ends.
 struct SyncRule {
-  /// true: the distances between the members' begins must vary from one execution to the next.
-  /// Constant distances are no evidence, since stages of a pipeline may always end at the same time
-  /// by coincidence. Gaps between MPI calls need this value, because they may become longer on all
-  /// ranks together (for example, if data grow on all ranks). false: it is sufficient that the
-  /// durations vary. This value is right for GPU operations, which vary independently of each
-  /// other.
+  /// What must vary from one execution to the next, so that ends at the same time are evidence of
+  /// hidden synchronisation.
+  /// - true: the distances between the members' begins. Set it for gaps between MPI calls: their
+  ///   durations may vary together without synchronisation, for example if data grow on all ranks.
+  ///   If the distances are constant, as between stages of a pipeline, ends at the same time may be
+  ///   a coincidence.
+  /// - false: the durations. Set it for GPU operations, whose durations vary independently of each
+  ///   other.
   bool needs_apart_begins = false;
   /// Used with needs_apart_begins. Index in RegionRun::names: the name of gaps that are in no
   /// region. Common ends of such pieces are compared with the distances of their begins only.

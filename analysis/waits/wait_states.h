@@ -57,8 +57,9 @@ struct WaitingPoint {
   }
 
   std::uint64_t leave_ns() const { return enter_ns + duration_ns; }
-  /// Returns a difference in ns: the time of the delaying track since the two tracks last
-  /// synchronised, minus the time of this track since then.
+  /// Returns by how many ns the delaying track (a thread of a rank) was later than this one since
+  /// both last synchronised. The time of each track counts from when that track left the call in
+  /// which they synchronised, which it may have left sooner or later than the other one.
   std::int64_t later_ns() const {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(later_bits) << 16) >> 16;
   }

@@ -78,7 +78,8 @@ struct TensorShape {
   bool operator==(const TensorShape&) const = default;
 };
 
-/// An annotation at one moment. Time in the unit and on the clock of the provider, as in Call.
+/// An annotation at one moment. The unit and the clock of its time are those of the object
+/// that returns it, as in Call; a RecordSource uses ns since the start of the run.
 struct Point {
   std::uint64_t time_ns = 0;
   PointKind kind = PointKind::kMark;

@@ -15,10 +15,11 @@ std::string find_program(const std::string& name);
 /// the program has no loader, or if the file is not an ELF program for this machine.
 std::string loader_of(const std::string& path);
 
-/// Checks an ELF file for reasons why LD_PRELOAD does not work on it: statically linked, MPI linked
-/// in, other machine, setuid, other MPI library, Fortran. Adds the reasons to facts.found and
-/// facts.details. Adds nothing for files that are not ELF, such as scripts. Reads a bounded part of
-/// the file.
+/// Checks an ELF file for reasons why LD_PRELOAD does not work on it: it is statically linked,
+/// contains the MPI library, is for another processor architecture, is setuid, uses another MPI
+/// library, or calls MPI through Fortran interfaces that this build does not intercept. Adds the
+/// reasons to facts.found and facts.details. Adds nothing for files that are not ELF, such as
+/// scripts. Reads a bounded part of the file.
 void check_program(const std::string& path, report::NothingRecorded& facts);
 
 }  // namespace megascope::cli
