@@ -76,7 +76,7 @@ class ThePage(unittest.TestCase):
         self.assertTrue(shown["newest"])
         self.assertEqual([int(row["rank"]) for row in shown["ranks"]], list(range(RANKS)))
         self.assertTrue(all(0 < float(row["share"]) <= 1 for row in shown["ranks"]))
-        self.assertRegex(shown["told"], r"^rank 0 to rank 1: [\d.]+ [KM]iB in \S+ messages$")
+        self.assertRegex(shown["told"], r"^rank 0 to rank 1: [\d.]+ [KM]iB in [\d\u202f.]+ messages$")
         self.assertNotIn("step", shown["text"].lower(), "a sampling interval is no step")
         self.assertEqual(shown["facts"]["directory"], directory)
         self.assertTrue(shown["facts"]["hosts"])
