@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/clocks/clock_domain.h"
+#include "core/record/collective_op.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,26 +20,25 @@ constexpr double kMaxBytes = 9e15;
 struct Collective {
   std::string_view name;
   CollectiveOp op;
-  RegionRole role;
 };
 constexpr Collective kCollectives[] = {
-    {"MPI_Barrier", CollectiveOp::kBarrier, RegionRole::kCollBarrier},
-    {"MPI_Bcast", CollectiveOp::kBcast, RegionRole::kCollOneToAll},
-    {"MPI_Gather", CollectiveOp::kGather, RegionRole::kCollAllToOne},
-    {"MPI_Gatherv", CollectiveOp::kGatherv, RegionRole::kCollAllToOne},
-    {"MPI_Scatter", CollectiveOp::kScatter, RegionRole::kCollOneToAll},
-    {"MPI_Scatterv", CollectiveOp::kScatterv, RegionRole::kCollOneToAll},
-    {"MPI_Allgather", CollectiveOp::kAllgather, RegionRole::kCollAllToAll},
-    {"MPI_Allgatherv", CollectiveOp::kAllgatherv, RegionRole::kCollAllToAll},
-    {"MPI_Alltoall", CollectiveOp::kAlltoall, RegionRole::kCollAllToAll},
-    {"MPI_Alltoallv", CollectiveOp::kAlltoallv, RegionRole::kCollAllToAll},
-    {"MPI_Alltoallw", CollectiveOp::kAlltoallw, RegionRole::kCollAllToAll},
-    {"MPI_Allreduce", CollectiveOp::kAllreduce, RegionRole::kCollAllToAll},
-    {"MPI_Reduce", CollectiveOp::kReduce, RegionRole::kCollAllToOne},
-    {"MPI_Reduce_scatter", CollectiveOp::kReduceScatter, RegionRole::kCollAllToAll},
-    {"MPI_Reduce_scatter_block", CollectiveOp::kReduceScatterBlock, RegionRole::kCollAllToAll},
-    {"MPI_Scan", CollectiveOp::kScan, RegionRole::kCollOther},
-    {"MPI_Exscan", CollectiveOp::kExscan, RegionRole::kCollOther},
+    {"MPI_Barrier", CollectiveOp::kBarrier},
+    {"MPI_Bcast", CollectiveOp::kBcast},
+    {"MPI_Gather", CollectiveOp::kGather},
+    {"MPI_Gatherv", CollectiveOp::kGatherv},
+    {"MPI_Scatter", CollectiveOp::kScatter},
+    {"MPI_Scatterv", CollectiveOp::kScatterv},
+    {"MPI_Allgather", CollectiveOp::kAllgather},
+    {"MPI_Allgatherv", CollectiveOp::kAllgatherv},
+    {"MPI_Alltoall", CollectiveOp::kAlltoall},
+    {"MPI_Alltoallv", CollectiveOp::kAlltoallv},
+    {"MPI_Alltoallw", CollectiveOp::kAlltoallw},
+    {"MPI_Allreduce", CollectiveOp::kAllreduce},
+    {"MPI_Reduce", CollectiveOp::kReduce},
+    {"MPI_Reduce_scatter", CollectiveOp::kReduceScatter},
+    {"MPI_Reduce_scatter_block", CollectiveOp::kReduceScatterBlock},
+    {"MPI_Scan", CollectiveOp::kScan},
+    {"MPI_Exscan", CollectiveOp::kExscan},
 };
 
 /// nullptr: not one, or nonblocking, which arrows show where they were completed.
@@ -122,7 +122,7 @@ void OwnTimeline::define_region(std::uint32_t name, const JsonEvent& event) {
                                                      : RegionRole::kFunction;
   const Collective* collective = collective_of(text);
   if (collective == nullptr) return;
-  region.role = collective->role;
+  region.role = role_of(collective->op);
   region.collective_op = collective->op;
 }
 
@@ -245,7 +245,7 @@ std::map<std::uint32_t, std::set<std::uint32_t>> OwnTimeline::collect_instances(
       ++incomplete_count_;
       continue;
     }
-    const bool is_to_root = collective->role == RegionRole::kCollAllToOne;
+    const bool is_to_root = data_flow_of(collective->op) == DataFlow::kToRoot;
     std::set<std::uint32_t>&
         instance = instances[is_to_root ? arrow.ends.front() : arrow.starts.front()];
     instance.insert(arrow.starts.front());
@@ -305,8 +305,8 @@ void OwnTimeline::add_comm(const std::string& name, const std::vector<std::int32
     mine.push_back(comm);
     std::uint32_t sequence = 0;
     for (const Instance& instance : instances) {
-      const RegionRole role = collective_of(name_of(instance.root))->role;
-      const bool has_root = role == RegionRole::kCollAllToOne || role == RegionRole::kCollOneToAll;
+      const DataFlow flow = data_flow_of(collective_of(name_of(instance.root))->op);
+      const bool has_root = flow == DataFlow::kToRoot || flow == DataFlow::kFromRoot;
       const auto root = std::ranges::find(instance.operations, instance.root) -
                         instance.operations.begin();
       const std::uint32_t operation = instance.operations[i];

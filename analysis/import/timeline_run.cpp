@@ -2,6 +2,7 @@
 
 #include "core/base/hash.h"
 #include "core/clocks/clock_domain.h"
+#include "core/record/collective_op.h"
 #include "core/record/value_fact.h"
 
 #include <algorithm>
@@ -18,18 +19,7 @@ std::uint64_t name_of_group(const std::string& over, const std::vector<std::int3
 }
 
 RegionRole role_of(const OperationSemantics& semantics) {
-  switch (semantics.op) {
-    case CollectiveOp::kNone:
-      break;
-    case CollectiveOp::kBarrier:
-      return RegionRole::kCollBarrier;
-    case CollectiveOp::kBcast:
-      return RegionRole::kCollOneToAll;
-    case CollectiveOp::kReduce:
-      return RegionRole::kCollAllToOne;
-    default:
-      return RegionRole::kCollAllToAll;
-  }
+  if (semantics.op != CollectiveOp::kNone) return megascope::role_of(semantics.op);
   return semantics.kind == OperationKind::kCompute ? RegionRole::kCode : RegionRole::kPointToPoint;
 }
 

@@ -48,6 +48,23 @@ constexpr DataFlow data_flow_of(CollectiveOp op) {
   return DataFlow::kNone;
 }
 
+/// Returns the role of a region that executes the operation, as OTF2 defines roles.
+constexpr RegionRole role_of(CollectiveOp op) {
+  if (op == CollectiveOp::kBarrier) return RegionRole::kCollBarrier;
+  switch (data_flow_of(op)) {
+    case DataFlow::kAll:
+      return RegionRole::kCollAllToAll;
+    case DataFlow::kFromRoot:
+      return RegionRole::kCollOneToAll;
+    case DataFlow::kToRoot:
+      return RegionRole::kCollAllToOne;
+    case DataFlow::kPrefix:
+    case DataFlow::kNone:
+      return RegionRole::kCollOther;
+  }
+  return RegionRole::kCollOther;
+}
+
 /// Returns whether members may send or receive different numbers of bytes: the v and w variants.
 constexpr bool is_variable(CollectiveOp op) {
   return op == CollectiveOp::kGatherv || op == CollectiveOp::kScatterv ||

@@ -1,5 +1,6 @@
 #include "mpi_layer/table/regions.h"
 
+#include "core/record/collective_op.h"
 #include "mpi_layer/table/header_functions.h"
 
 #include <array>
@@ -22,32 +23,16 @@ constexpr const char* kGroupNames[] = {"p2p",   "request", "coll", "comm",    "t
                                        "spawn", "io",      "rma",  "convert", "time", "tool"};
 static_assert(std::size(kGroupNames) == static_cast<std::size_t>(Group::kCount));
 
-RegionRole role_of(CollectiveOp op) {
-  switch (op) {
-    case CollectiveOp::kBarrier:
-      return RegionRole::kCollBarrier;
-    case CollectiveOp::kBcast:
-    case CollectiveOp::kScatter:
-    case CollectiveOp::kScatterv:
-      return RegionRole::kCollOneToAll;
-    case CollectiveOp::kGather:
-    case CollectiveOp::kGatherv:
-    case CollectiveOp::kReduce:
-      return RegionRole::kCollAllToOne;
-    case CollectiveOp::kAllgather:
-    case CollectiveOp::kAllgatherv:
-    case CollectiveOp::kAlltoall:
-    case CollectiveOp::kAlltoallv:
-    case CollectiveOp::kAlltoallw:
-    case CollectiveOp::kAllreduce:
-      return RegionRole::kCollAllToAll;
-    default:
-      return RegionRole::kCollOther;
-  }
+/// As megascope::role_of(), except that reductions whose result is scattered keep the role that
+/// traces have had since version 0.1.
+RegionRole role_of_function(CollectiveOp op) {
+  const bool is_scattered = op == CollectiveOp::kReduceScatter ||
+                            op == CollectiveOp::kReduceScatterBlock;
+  return is_scattered ? RegionRole::kCollOther : megascope::role_of(op);
 }
 
 RegionRole role_of(Kind kind) {
-  if (kind.op != CollectiveOp::kNone) return role_of(kind.op);
+  if (kind.op != CollectiveOp::kNone) return role_of_function(kind.op);
   switch (kind.group) {
     case Group::kP2p:
     case Group::kRequest:
