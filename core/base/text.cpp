@@ -29,12 +29,18 @@ std::optional<int> binary_exponent(std::string_view unit) noexcept {
   return static_cast<int>(prefix) + 1;
 }
 
+/// Formats `value` with so many decimals and a decimal point, independent of the locale.
+std::string with_decimals(double value, int decimals) {
+  std::array<char, 400> buffer{};  // a double has at most 309 digits before the point
+  const std::to_chars_result end = std::to_chars(buffer.data(), buffer.data() + buffer.size(),
+                                                 value, std::chars_format::fixed, decimals);
+  return {buffer.data(), end.ptr};
+}
+
 /// Formats `value` with three significant digits and without trailing zeros: 1.2, 15, 123.
 std::string three_digits(double value) {
   const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  std::array<char, 64> buffer{};
-  const int size = std::snprintf(buffer.data(), buffer.size(), "%.*f", decimals, value);
-  std::string text(buffer.data(), static_cast<std::size_t>(std::max(size, 0)));
+  std::string text = with_decimals(value, decimals);
   if (text.find('.') != std::string::npos) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
@@ -200,21 +206,11 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return text;
 }
 
-namespace {
-
-std::string with_decimals(double percent, int decimals) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*f %%", decimals, percent);
-  return text;
-}
-
-}  // namespace
-
 std::string percent_text(double share) {
   const double percent = 100.0 * share;
   if (percent != 0 && percent < 0.01) return "< 0.01 %";
-  if (percent != 0 && percent < 0.995) return with_decimals(percent, 2);
-  return with_decimals(percent, percent != 0 && percent < 9.95 ? 1 : 0);
+  if (percent != 0 && percent < 0.995) return with_decimals(percent, 2) + " %";
+  return with_decimals(percent, percent != 0 && percent < 9.95 ? 1 : 0) + " %";
 }
 
 std::string rank_list(const std::vector<std::int32_t>& ranks) {

@@ -16,6 +16,7 @@ constexpr std::string_view kPolls[] = {
     "MPI_Test",   "MPI_Testall", "MPI_Testany",           "MPI_Testsome",
     "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"};
 constexpr std::string_view kStarts[] = {"MPI_Init", "MPI_Init_thread", "MPI_Session_init"};
+constexpr std::string_view kEnds[] = {"MPI_Finalize", "MPI_Session_finalize"};
 constexpr std::string_view kCompletingAll[] = {"MPI_Waitall", "MPI_Testall"};
 constexpr std::string_view kBuffered[] = {"MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"};
 constexpr std::string_view kSynchronous[] = {"MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"};
@@ -41,7 +42,7 @@ MpiFunction mpi_function(std::string_view name) noexcept {
   if (is_one_of(name, kWaits)) function.use = MpiFunction::Use::kWait;
   if (is_one_of(name, kPolls)) function.use = MpiFunction::Use::kPoll;
   function.starts_mpi = is_one_of(name, kStarts);
-  function.ends_mpi = name == "MPI_Finalize";
+  function.ends_mpi = is_one_of(name, kEnds);
   function.reads_time = name == "MPI_Wtime";
   function.completes_all = is_one_of(name, kCompletingAll);
   function.is_nonblocking = is_nonblocking(name);

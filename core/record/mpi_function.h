@@ -18,7 +18,7 @@ struct MpiFunction {
 
   Use use = Use::kOther;
   bool starts_mpi = false;     ///< MPI_Init, MPI_Init_thread, MPI_Session_init
-  bool ends_mpi = false;       ///< MPI_Finalize
+  bool ends_mpi = false;       ///< MPI_Finalize, MPI_Session_finalize
   bool reads_time = false;     ///< MPI_Wtime
   bool completes_all = false;  ///< completes all requests or none: MPI_Waitall, MPI_Testall
   /// the call returns before other ranks take part (MPI-4.1 §2.4.2). Not set for operations on

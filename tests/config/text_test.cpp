@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <clocale>
 #include <limits>
 
 namespace megascope {
@@ -72,6 +73,27 @@ TEST(HumanCount, HasThreeDigitsFromAThousandOn) {
   EXPECT_EQ(human_count(12345), "12.3 k");
   EXPECT_EQ(human_count(999'999), "1 M");
   EXPECT_EQ(human_count(4'560'000), "4.56 M");
+}
+
+TEST(PercentText, HasTwoDigits) {
+  EXPECT_EQ(percent_text(0), "0 %");
+  EXPECT_EQ(percent_text(0.00001), "< 0.01 %");
+  EXPECT_EQ(percent_text(0.0012), "0.12 %");
+  EXPECT_EQ(percent_text(0.034), "3.4 %");
+  EXPECT_EQ(percent_text(0.5), "50 %");
+}
+
+TEST(HumanNumbers, AreTheSameInAllLocales) {
+  for (const char* locale : {"C", "C.UTF-8", "de_DE.UTF-8", "fr_FR.UTF-8"}) {
+    if (std::setlocale(LC_ALL, locale) == nullptr) continue;  // not installed
+    EXPECT_EQ(percent_text(0.034), "3.4 %") << locale;
+    EXPECT_EQ(human_bytes(1'300'000), "1.24 MiB") << locale;
+  }
+  std::setlocale(LC_ALL, "C");
+}
+
+TEST(RankList, JoinsRangesOfThreeAndMore) {
+  EXPECT_EQ(rank_list({1, 3, 4, 6, 7, 8}), "1, 3, 4, 6-8");
 }
 
 TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {

@@ -7,7 +7,7 @@ import signal
 
 # What launchers, a batch system, torchrun, this library and its users set for processes that they start.
 OF_LAUNCHERS = ("OMPI_", "PMI", "SLURM_", "SBATCH_", "SRUN_", "RANK", "WORLD_SIZE", "MASTER_", "LOCAL_RANK", "MEGASCOPE_", "NVTX_", "LD_PRELOAD")
-KEPT = ("OMPI_MCA", "OMPI_ALLOW")  # how Open MPI is to run here
+KEPT = ("OMPI_MCA", "PMIX_MCA", "OMPI_ALLOW")  # how Open MPI is to run here
 
 
 def clean_environment(**more):
