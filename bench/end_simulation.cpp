@@ -59,13 +59,13 @@ ProcessDefinitions definitions_of(int rank, const Grid& grid) {
                    {"SLURM_NODEID", std::to_string(node)},
                    {"SLURM_NTASKS", std::to_string(grid.size)},
                    {"SLURM_JOB_NAME", "solver"}};
-  info.clock_domain = info.host + " 4026531834 tsc";
+  info.clock.domain = info.host + " 4026531834 tsc";
   info.start_ticks = 1'000'000 + static_cast<std::uint64_t>(rank);
-  info.clock_points = {{1'000'000, 500'000, kStartNs},
+  info.clock.points = {{1'000'000, 500'000, kStartNs},
                        {4'000'000'000, 2'000'500'000, kStartNs + 2'000'000'000}};
   if (node > 0 && rank % grid.ranks_per_node == 0) {  // asked at start and end
     const std::uint64_t peer = clock_domain_id("of another node");
-    info.clock_samples = {{peer, 1'000'000'000, 1'000'010'000, 2'000'005'000},
+    info.clock.samples = {{peer, 1'000'000'000, 1'000'010'000, 2'000'005'000},
                           {peer, 4'000'000'000, 4'000'010'000, 5'000'005'000}};
   }
   info.end_state = EndState::kFinalized;

@@ -1,8 +1,8 @@
-# What is loaded into a program we did not build: the library itself and its modules.
+# Link options of binaries that applications load: the library and its loadable modules.
 
-# Carries its own C++ runtime, shows no symbol of an archive, leaves nothing undefined.
+# Links the C++ runtime statically, hides all symbols of archives, and refuses undefined symbols.
 function(megascope_link_as_preloaded target)
-  if(NOT MEGASCOPE_SANITIZE)  # a sanitizer's runtime wants the shared C++ runtime and undefined symbols
+  if(NOT MEGASCOPE_SANITIZE)  # sanitizers need the shared C++ runtime and undefined symbols
     target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:-z,defs)
   endif()
   target_link_options(${target} PRIVATE
@@ -10,7 +10,8 @@ function(megascope_link_as_preloaded target)
 endfunction()
 
 # megascope_link_plugin_flags(target)
-# The flags of libmegascope.so: a preloaded library, with the exports of cmake/megascope.map and the C API's SOVERSION.
+# Sets the link options of libmegascope.so: those of a preloaded library, the exports of cmake/megascope.map, and the SOVERSION of
+# the C API.
 function(megascope_link_plugin_flags target)
   set(map "${PROJECT_SOURCE_DIR}/cmake/megascope.map")
   megascope_link_as_preloaded(${target})
@@ -21,8 +22,8 @@ endfunction()
 
 # megascope_add_module(name SOURCES files... [USES layers...] [LIBRARIES targets...])
 #
-# lib/libmegascope_<name>.so, opened with dlopen: has its own copy of what it uses and exports nothing but
-# megascope_module_<name>. The target is megascope_module_<name>.
+# Adds lib/libmegascope_<name>.so, which the library opens with dlopen. It contains copies of the layers that it uses, and exports
+# only megascope_module_<name>. The target is megascope_module_<name>.
 function(megascope_add_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;USES;LIBRARIES" ${ARGN})
   set(target megascope_module_${name})

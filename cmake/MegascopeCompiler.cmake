@@ -1,4 +1,4 @@
-# Flags of every target of ours. Third-party headers come from targets that are SYSTEM.
+# Compiler flags of all targets of the project. Third-party headers come from SYSTEM targets.
 include(CheckCXXCompilerFlag)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -12,7 +12,7 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-# The places users and scripts rely on.
+# Users and scripts rely on these directories.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")
@@ -20,7 +20,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")
 find_program(MEGASCOPE_CCACHE ccache)
 mark_as_advanced(MEGASCOPE_CCACHE)
 if(MEGASCOPE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths below the repository are written relative to the build directory, so that presets and clones share what is alike.
+  # Paths below the repository are written relative to the build directory, so that presets and clones share cache entries.
   set(CMAKE_C_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" "${MEGASCOPE_CCACHE}")
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
@@ -29,8 +29,8 @@ find_package(Threads REQUIRED)
 check_cxx_compiler_flag(-ftls-model=initial-exec MEGASCOPE_HAS_TLS_MODEL)
 check_cxx_compiler_flag(-fno-gnu-unique MEGASCOPE_HAS_NO_GNU_UNIQUE)
 
-# g++ 12's flow analysis sees overlaps and overflows inside std::string and std::vector where there are none (GCC bugs
-# 105651, 105329, 100366, mended in 13); clang and the address sanitizer judge these here.
+# g++ 12 reports overlaps and overflows inside std::string and std::vector that do not exist (GCC bugs 105651, 105329, 100366, fixed
+# in 13). clang and the address sanitizer check for them instead.
 set(MEGASCOPE_MUTED_WARNINGS)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   set(MEGASCOPE_MUTED_WARNINGS -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
@@ -48,14 +48,14 @@ target_compile_options(megascope_flags INTERFACE
 target_link_libraries(megascope_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 
 if(MEGASCOPE_SANITIZE)
-  # Paths as seen from the build directory, so that ccache knows the same file in another clone.
+  # Debug information has relative paths, so that clones share ccache entries.
   add_compile_options(-fsanitize=${MEGASCOPE_SANITIZE} -fno-omit-frame-pointer -fdebug-prefix-map=${PROJECT_SOURCE_DIR}=.)
   add_link_options(-fsanitize=${MEGASCOPE_SANITIZE})
   if(MEGASCOPE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
   if(MEGASCOPE_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # The reader's fence orders what another process writes, which the thread sanitizer does not see anyway.
+    # A fence of the reader orders writes of another process. The thread sanitizer does not observe other processes.
     add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-tsan>)
   endif()
 endif()
@@ -68,8 +68,9 @@ endif()
 
 # megascope_optimise_wrappers(files...)
 #
-# For the files of this directory on the hot path. Always optimised: a wrapper jumps to its body, so that both have the caller's
-# return address. Without vectors: a 16-byte load of fields that were just stored one by one stalls.
+# For files of the current directory that are on the hot path. They are optimised in all build types: a wrapper must call its body by a
+# tail call, so that both have the caller's return address. They are not vectorised: a 16-byte load of fields that were stored one by one
+# shortly before stalls.
 function(megascope_optimise_wrappers)
   set(without_vectors -fno-tree-slp-vectorize -fno-tree-loop-vectorize)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

@@ -1,9 +1,9 @@
-# One target a third-party library, all headers SYSTEM. A layer names them in LIBRARIES:
+# One target for each third-party library, with SYSTEM headers. A layer lists those that it uses in LIBRARIES:
 #   megascope::fmt megascope::json megascope::cli11 megascope::protozero megascope::zlib megascope::zstd
 #   megascope::otf2 (only if MEGASCOPE_HAVE_OTF2), megascope::libdw (only if MEGASCOPE_HAVE_LIBDW),
 #   megascope::slurm (headers; only if MEGASCOPE_HAVE_SLURM), megascope::nvtx (headers; only if MEGASCOPE_HAVE_NVTX),
 #   megascope::beast (headers of Boost.Beast and Asio; only if MEGASCOPE_HAVE_BEAST),
-#   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; for examples/gpt, nothing of ours uses it)
+#   megascope::openblas (only if MEGASCOPE_HAVE_OPENBLAS; used by examples/gpt only)
 
 # megascope_find_library(NAME HEADER header [LIBRARY library] [HINTS directories...]) makes megascope::NAME and sets MEGASCOPE_HAVE_<NAME>.
 function(megascope_find_library name)
@@ -100,9 +100,9 @@ if(MEGASCOPE_HAVE_BEAST)
   target_compile_definitions(megascope_third_party_beast INTERFACE BOOST_ASIO_NO_DEPRECATED BOOST_ASIO_DISABLE_BOOST_REGEX)
 endif()
 
-# There is no code behind these yet: asking for them is an error instead of a silent nothing.
+# These features are not implemented. Requesting one is an error, so that it is not ignored silently.
 foreach(feature IN ITEMS CUDA FORTRAN)
   if(MEGASCOPE_WITH_${feature} STREQUAL "ON")
-    message(FATAL_ERROR "MEGASCOPE_WITH_${feature}=ON: this version has no such part yet (LIMITS.md)")
+    message(FATAL_ERROR "MEGASCOPE_WITH_${feature}=ON: this version does not implement it (LIMITS.md)")
   endif()
 endforeach()

@@ -1,22 +1,22 @@
-# Layers as targets. A layer names the layers it uses; an upward or sideways use is refused here, and an upward include
-# without a use by tests/lint.
+# Layers as targets. A layer lists the layers that it uses. CMake refuses a use of the same or a higher layer; tests/lint refuses an
+# include of one.
 
-# Adds the directories in this order. One without a CMakeLists.txt is an error.
+# Adds the directories in the given order. A directory without a CMakeLists.txt is an error.
 function(megascope_add_layers)
   foreach(layer IN LISTS ARGN)
     if(NOT EXISTS "${PROJECT_SOURCE_DIR}/${layer}/CMakeLists.txt")
       message(FATAL_ERROR "megascope_add_layers: there is no ${layer}/CMakeLists.txt")
     endif()
-    add_subdirectory("${PROJECT_SOURCE_DIR}/${layer}" "${PROJECT_BINARY_DIR}/rooms/${layer}")
+    add_subdirectory("${PROJECT_SOURCE_DIR}/${layer}" "${PROJECT_BINARY_DIR}/modules/${layer}")
   endforeach()
 endfunction()
 
 # megascope_add_layer(name LEVEL k SOURCES files... [USES layers...] [LIBRARIES targets...])
 #
-# A static library megascope_<name>; includes start at the repository root ("core/base/status.h").
+# Adds a static library megascope_<name>. Paths of includes start at the repository root ("core/base/status.h").
 # LEVEL: 0.1 to 0.7 for core's layers (from base to hooks), then 1 to 4 as in
 # docs/architecture.md. From 1 on, decimals order the layers of one parent directory only: 3.2 of mpi_layer must not
-# use 3.1 of plugin/live. USES: layers of lower levels, by their <name>. LIBRARIES: third-party targets.
+# use 3.1 of plugin/live. USES: lower layers, by their <name>. LIBRARIES: third-party targets.
 function(megascope_add_layer name)
   cmake_parse_arguments(ARG "" "LEVEL" "SOURCES;USES;LIBRARIES" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR NOT DEFINED ARG_LEVEL OR NOT ARG_SOURCES)
@@ -36,7 +36,7 @@ function(megascope_add_layer name)
   endforeach()
 endfunction()
 
-# The parent of the current directory, from the root: "plugin/live" in plugin/live/hub, empty in kernels.
+# Stores the parent of the current directory, relative to the root: "plugin/live" in plugin/live/hub, empty in kernels.
 function(megascope_parent_directory result)
   file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   get_filename_component(parent "${path}" DIRECTORY)
@@ -45,24 +45,24 @@ endfunction()
 
 function(megascope_check_downward name level used)
   if(NOT TARGET megascope_${used})
-    message(FATAL_ERROR "layer ${name} uses ${used}, which is no layer added before it (bottom to top)")
+    message(FATAL_ERROR "layer ${name} uses ${used}, which is no layer, or is added later (layers are added bottom to top)")
   endif()
   get_target_property(used_level megascope_${used} MEGASCOPE_LEVEL)
   if(NOT used_level LESS level)
-    message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}): "
-                        "only lower levels; upward calls go through an interface in core/lifecycle")
+    message(FATAL_ERROR "layer ${name} (${level}) must not use ${used} (${used_level}): "
+                        "a layer uses lower layers only; upward calls go through an interface in core/lifecycle")
   endif()
   megascope_parent_directory(parent)
   get_target_property(used_parent megascope_${used} MEGASCOPE_PARENT)
   string(REGEX REPLACE "\\..*" "" whole "${level}")
   string(REGEX REPLACE "\\..*" "" used_whole "${used_level}")
   if(whole GREATER 0 AND whole EQUAL used_whole AND NOT parent STREQUAL used_parent)
-    message(FATAL_ERROR "layer ${name} (level ${level}) must not use ${used} (level ${used_level}) of another directory: "
+    message(FATAL_ERROR "layer ${name} (${level}) must not use ${used} (${used_level}) of another directory: "
                         "decimals order the layers of one parent directory only")
   endif()
 endfunction()
 
-# The layers named and every layer below that they use, each once.
+# Stores the given layers and all layers that they use, directly or indirectly, each once.
 function(megascope_collect_layers result)
   set(pending ${ARGN})
   set(all)
@@ -81,8 +81,8 @@ endfunction()
 
 # megascope_embed_layers(target layers...)
 #
-# Puts every object of these layers, and of all they use, into the shared library `target`. As archives they would be
-# hidden by --exclude-libs,ALL and left out where nothing refers to them: a wrapper is such an object.
+# Links all objects of these layers, and of all layers that they use, into the shared library `target`. In archives, their symbols would
+# be hidden by --exclude-libs,ALL, and objects without references, such as the wrappers, would be omitted.
 function(megascope_embed_layers target)
   megascope_collect_layers(layers ${ARGN})
   target_link_libraries(${target} PRIVATE megascope_flags)

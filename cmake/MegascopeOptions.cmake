@@ -1,4 +1,5 @@
-# Every option of the build. AUTO takes what is found, ON makes its absence an error, OFF leaves it out.
+# All options of the build. AUTO: the feature is built if its dependency is found. ON: a missing dependency is an error. OFF: the feature is
+# not built.
 function(megascope_feature_option name help)
   set(MEGASCOPE_WITH_${name} AUTO CACHE STRING "${help} (AUTO|ON|OFF)")
   set_property(CACHE MEGASCOPE_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
@@ -26,7 +27,12 @@ option(MEGASCOPE_BUILD_BENCH "Build the benchmarks" OFF)
 option(MEGASCOPE_BUILD_FUZZERS "Build the libFuzzer targets (clang only)" OFF)
 option(MEGASCOPE_WERROR "Warnings are errors" OFF)
 option(MEGASCOPE_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
-set(MEGASCOPE_PYTHON_FOLDER "lib/python3/dist-packages" CACHE STRING "Where the Python package is installed, below the prefix; Debian's")
+if(DEFINED MEGASCOPE_PYTHON_FOLDER)  # the name in version 0.1
+  message(WARNING "MEGASCOPE_PYTHON_FOLDER is now called MEGASCOPE_PYTHON_DIRECTORY; its value is used")
+  set(MEGASCOPE_PYTHON_DIRECTORY "${MEGASCOPE_PYTHON_FOLDER}" CACHE STRING "" FORCE)
+  unset(MEGASCOPE_PYTHON_FOLDER CACHE)
+endif()
+set(MEGASCOPE_PYTHON_DIRECTORY "lib/python3/dist-packages" CACHE STRING "Where the Python package is installed, below the prefix; Debian's")
 set(MEGASCOPE_SANITIZE "" CACHE STRING "Sanitizers, as in -fsanitize=: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -34,6 +40,6 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 
 include(GNUInstallDirs)
-if(NOT "$CACHE{CMAKE_INSTALL_DOCDIR}")  # GNUInstallDirs takes the project's name as it is written
+if(NOT "$CACHE{CMAKE_INSTALL_DOCDIR}")  # GNUInstallDirs uses the project's name with its capitals
   set(CMAKE_INSTALL_DOCDIR "${CMAKE_INSTALL_DATAROOTDIR}/doc/megascope")
 endif()

@@ -1,4 +1,4 @@
-# What this build has. Only what exists is claimed.
+# Prints which features this build has.
 function(megascope_summary_line feature has detail)
   if(has)
     message(STATUS "  ${feature} yes  ${detail}")
@@ -9,7 +9,7 @@ endfunction()
 
 function(megascope_summary)
   get_property(modules GLOBAL PROPERTY MEGASCOPE_MODULES)
-  set(otf2_detail "not asked for")
+  set(otf2_detail "not requested")
   if(MEGASCOPE_HAVE_OTF2)
     set(otf2_detail "${MEGASCOPE_OTF2_LIBRARY}")
   elseif(NOT MEGASCOPE_WITH_OTF2 STREQUAL "OFF")

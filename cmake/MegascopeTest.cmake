@@ -1,4 +1,4 @@
-# Tests. Every test has a time limit; a GTEST_SKIP is seen by ctest as skipped.
+# Functions that add tests. All tests have a time limit. ctest reports a GTEST_SKIP as skipped.
 set(MEGASCOPE_TEST_TIMEOUT_S 120 CACHE STRING "Time limit of a test, in seconds")
 
 set(MEGASCOPE_MPIRUN_COMMAND "${MEGASCOPE_MPIRUN}")
@@ -9,13 +9,13 @@ if(MEGASCOPE_MPI_LIBRARY STREQUAL "openmpi")
     list(APPEND MEGASCOPE_MPIRUN_COMMAND --allow-run-as-root)
   endif()
   list(APPEND MEGASCOPE_MPIRUN_COMMAND --oversubscribe)
-  # Ranks outnumber cores and may run where ptrace is forbidden: yield when idle, copy through shared memory. Windows of any
-  # memory then need osc pt2pt, which Debian leaves out.
+  # There may be more ranks than cores, so idle ranks yield. ptrace may be forbidden, so ranks copy through shared memory. Windows of
+  # arbitrary memory then need osc pt2pt, which is not part of Debian's default selection.
   list(APPEND MEGASCOPE_MPI_ENVIRONMENT
     OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_btl=self,vader
     OMPI_MCA_osc=sm,rdma,pt2pt)
 endif()
-# Leaks and races of the MPI library and what it loads are not ours to judge.
+# Leaks and races of the MPI library, and of libraries that it loads, are ignored.
 set(MEGASCOPE_SANITIZER_ENVIRONMENT "")
 if(MEGASCOPE_SANITIZE)
   set(supp "${PROJECT_SOURCE_DIR}/tests/sanitize")
@@ -24,7 +24,7 @@ if(MEGASCOPE_SANITIZE)
     "LSAN_OPTIONS=suppressions=${supp}/lsan.supp:print_suppressions=0"
     "TSAN_OPTIONS=suppressions=${supp}/tsan.supp:print_suppressions=0:ignore_noninstrumented_modules=1:halt_on_error=1")
 endif()
-# The system's Python: another one found first in PATH does not have Debian's modules (python3-otf2).
+# The system's Python, because another one in PATH lacks Debian's modules (python3-otf2).
 find_program(MEGASCOPE_PYTHON python3 PATHS /usr/bin /bin NO_DEFAULT_PATH)
 find_program(MEGASCOPE_PYTHON python3)
 
@@ -32,10 +32,10 @@ if(MEGASCOPE_BUILD_TESTS)
   enable_testing()
   include(GoogleTest)
   find_package(GTest REQUIRED)
-  # What is built of a sanitizer's preset: the tests labelled sanitize and what they run, and those labelled unit; for threads
-  # only those labelled threads, since the others start none.
+  # The target of sanitizer presets: tests with the label sanitize and the programs that they run, and tests with the label unit (thread
+  # sanitizer: with the label threads, because the others start no threads).
   add_custom_target(sanitized_tests)
-  # Tests need not be fast, but are many: what is tested is optimised, they are not.
+  # The code under test is optimised. The tests are not, because there are many and they need not be fast.
   set(MEGASCOPE_TEST_OPTIMIZATION -O1)
   if(MEGASCOPE_SANITIZE MATCHES "undefined" OR CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(MEGASCOPE_TEST_OPTIMIZATION -O0)
@@ -49,9 +49,9 @@ endif()
 # megascope_add_test(name SOURCES files... [USES layers...] [LIBRARIES targets...] [MPI] [RANKS 1 2 4]
 #                    [LABELS labels...] [TIMEOUT seconds] [FILTER gtest_filter] [ENVIRONMENT NAME=VALUE...])
 #
-# A GoogleTest program. Without RANKS each TEST is one ctest. With RANKS (implies MPI) the whole program is one ctest a
-# rank count, <name>.ranks<N>; it brings its own main. MPI without RANKS: linked with MPI and its own main, one process.
-# USES: layers by name; as layers are archives, a test of wrappers names objects in SOURCES: $<TARGET_OBJECTS:...>.
+# Adds a GoogleTest program. Without RANKS each TEST is one ctest. With RANKS (implies MPI) the whole program is one ctest for each
+# number of ranks, <name>.ranks<N>; the program has its own main. MPI without RANKS: one process, linked with MPI, with its own main.
+# USES: layers by name. Layers are archives, so a test of wrappers lists objects in SOURCES: $<TARGET_OBJECTS:...>.
 function(megascope_add_test name)
   cmake_parse_arguments(ARG "MPI" "TIMEOUT;FILTER" "SOURCES;USES;LIBRARIES;RANKS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -87,7 +87,7 @@ function(megascope_add_test name)
   endforeach()
 endfunction()
 
-# gtest_discover_tests passes on no property that is a list, so lists are set when ctest reads what was discovered.
+# gtest_discover_tests does not support properties that are lists. They are set when ctest reads the discovered tests.
 function(megascope_set_discovered_properties name labels environment)
   set(script "${CMAKE_CURRENT_BINARY_DIR}/${name}_properties.cmake")
   file(WRITE "${script}"
@@ -98,7 +98,7 @@ function(megascope_set_discovered_properties name labels environment)
 endfunction()
 
 # megascope_add_mpi_command(name RANKS n COMMAND program [args...] [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...])
-# One ctest that runs a program under mpirun; it passes when mpirun returns 0.
+# Adds one ctest that runs a program under mpirun. It passes if mpirun returns 0.
 function(megascope_add_mpi_command name)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -111,7 +111,7 @@ function(megascope_add_mpi_command name)
 endfunction()
 
 # megascope_add_check(name COMMAND ... [LABELS ...] [TIMEOUT s] [ENVIRONMENT ...])
-# A script as a test: 0 passes, 77 is skipped with the reason printed after "SKIPPED:".
+# Adds a script as a test. Exit code 0: passed; 77: skipped, with the reason in the output after "SKIPPED:".
 function(megascope_add_check name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)

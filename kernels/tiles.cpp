@@ -96,26 +96,25 @@ struct TileCursor {
 void add_batch(const TileMethod& method, const double* values, std::uint64_t count,
                TileCursor& cursor) {
   for (const double* const end = values + count; values != end;) {
-    const std::uint64_t piece = std::min(cursor.left_in_tile,
-                                         static_cast<std::uint64_t>(end - values));
-    merge_tiles(method, state_of(method.reduction, values, piece), *cursor.state);
-    values += piece;
-    cursor.go_on(piece);
+    const std::uint64_t run = std::min(cursor.left_in_tile,
+                                       static_cast<std::uint64_t>(end - values));
+    merge_tiles(method, state_of(method.reduction, values, run), *cursor.state);
+    values += run;
+    cursor.go_on(run);
   }
 }
 
 /// As add_batch(), for sums, which are the most frequent case.
 void add_batch_of_sums(const double* values, std::uint64_t count, TileCursor& cursor) {
   for (const double* const end = values + count; values != end;) {
-    const std::uint64_t piece = std::min(cursor.left_in_tile,
-                                         static_cast<std::uint64_t>(end - values));
+    const std::uint64_t run = std::min(cursor.left_in_tile,
+                                       static_cast<std::uint64_t>(end - values));
     double sum = 0.0;
-    for (const double* const piece_end = values + piece; values != piece_end; ++values)
-      sum += *values;
+    for (const double* const run_end = values + run; values != run_end; ++values) sum += *values;
     TileState& state = *cursor.state;
     state.a = state.count == 0.0 ? sum : state.a + sum;
-    state.count += static_cast<double>(piece);
-    cursor.go_on(piece);
+    state.count += static_cast<double>(run);
+    cursor.go_on(run);
   }
 }
 

@@ -21,14 +21,14 @@ _megascope_value_of() {  # _megascope_value_of OPTION COMMAND...
 }
 
 # Run directories; if there are none, directories that may contain them.
-_megascope_folders() {
-  local folder folders runs=()
-  mapfile -t folders < <(compgen -d -- "$1")
-  for folder in "${folders[@]}"; do
-    [[ -e $folder/run-id ]] && runs+=("$folder")
+_megascope_directories() {
+  local directory directories runs=()
+  mapfile -t directories < <(compgen -d -- "$1")
+  for directory in "${directories[@]}"; do
+    [[ -e $directory/run-id ]] && runs+=("$directory")
   done
   COMPREPLY=("${runs[@]}")
-  [[ ${#runs[@]} -gt 0 ]] || COMPREPLY=("${folders[@]}")
+  [[ ${#runs[@]} -gt 0 ]] || COMPREPLY=("${directories[@]}")
   compopt -o filenames 2>/dev/null
 }
 
@@ -100,7 +100,7 @@ _megascope() {
   elif [[ $subcommand = run || $subcommand = doctor ]]; then
     _megascope_program "$COMP_CWORD" "$current"
   elif [[ -n $("$command" "$subcommand" --help 2>/dev/null | sed -n '/^  DIR /p') ]]; then
-    _megascope_folders "$current"
+    _megascope_directories "$current"
   fi
 }
 complete -F _megascope megascope

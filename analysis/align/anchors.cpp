@@ -25,7 +25,7 @@ std::vector<Domain> domains_of(const RecordSource& source, Domain& count) {
   for (const std::int32_t rank : source.world_ranks()) {
     const auto next = static_cast<Domain>(numbers.size());
     domains.push_back(
-        numbers.try_emplace(source.process(rank).info.clock_domain, next).first->second);
+        numbers.try_emplace(source.process(rank).info.clock.domain, next).first->second);
   }
   count = static_cast<Domain>(numbers.size());
   return domains;

@@ -21,9 +21,10 @@ struct OrderConstraints {
   std::uint32_t group_count = 0;
 };
 
-/// Collects the constraints that a shift of up to `slack_ns` could violate. Ignores scans, and
-/// collectives that need not synchronise (is_binding() is false). Memory: 32 bytes per message with
-/// a constraint. tables: must outlive the object.
+/// Collects the constraints that could be violated if single moments (entries and returns of calls)
+/// were moved by up to `slack_ns`: those whose `after` moment is not more than slack_ns later than
+/// a `before` moment. Ignores scans, and collectives that need not synchronise (is_binding() is
+/// false). Memory: 32 bytes per message with a constraint. tables: must outlive the object.
 class ConstraintSink final : public MatchSink {
  public:
   ConstraintSink(const MatchTables& tables, std::size_t process_count, std::uint64_t slack_ns)

@@ -1,5 +1,6 @@
 #include "analysis/detect/annotated_steps.h"
 
+#include "analysis/detect/rank_list.h"
 #include "core/record/user_regions.h"
 
 #include <algorithm>
@@ -26,8 +27,9 @@ bool annotates_steps(const ProcessDefinitions& process) {
   return has_name && UserRegions(process).are_beside_mpi();
 }
 
-/// Adds a part of a step: its first one, or a continuation of the last step of this location.
-void add_piece(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
+/// Adds a recorded interval of a step: its first one, or a continuation of the last step of this
+/// location.
+void add_interval(const Call& call, std::size_t first_of_location, std::vector<Step>& steps) {
   const std::int64_t number = annotated_step(call);
   if (number < 0) return;
   const bool goes_on = is_continued(call) && steps.size() > first_of_location &&
@@ -52,7 +54,7 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
     const auto calls = source.calls(rank, location.id);
     for (Call call; calls->next(call);) {
       const RegionDefinition* region = regions.has(call) ? process.region(call.region) : nullptr;
-      if (region != nullptr && region->name == kStepRegionName) add_piece(call, first, steps);
+      if (region != nullptr && region->name == kStepRegionName) add_interval(call, first, steps);
     }
   }
   std::ranges::sort(steps, {}, &Step::begin_ns);
@@ -66,13 +68,6 @@ std::vector<Step> steps_of(const RecordSource& source, std::int32_t rank) {
     return false;
   });
   return steps;
-}
-
-std::string list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return ranks.size() > 8 ? text + ", …" : text;
 }
 
 /// Keeps the steps that all ranks have. Returns false if a rank has them in another order.
@@ -102,7 +97,7 @@ AnnotatedSteps annotated_steps(const RecordSource& source) {
   }
   if (most == 0) return annotated;
   if (!silent.empty()) {
-    annotated.limitations.push_back("the annotated steps are not used: ranks " + list(silent) +
+    annotated.limitations.push_back("the annotated steps are not used: ranks " + rank_list(silent) +
                                     " annotate none");
     return annotated;
   }

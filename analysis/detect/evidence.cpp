@@ -43,6 +43,13 @@ constexpr double kIsUneven = 0.2;
 constexpr std::size_t kMinPeriod = 2;
 constexpr std::size_t kMaxPeriod = 10;
 constexpr std::size_t kMinTimes = 4;  ///< occurrences, at least, of periodic slowness
+/// Log ratio from which on mixed() omits 1 − share, which is less than 1e-12 of the sum: the
+/// exponential of a ratio above 709 overflows.
+constexpr double kLargeRatio = 30.0;
+constexpr double kMedianLevel = 0.5;
+/// Quantiles of a series that are tested as its level without slowness: the median, and lower ones
+/// for series of which more than half of the steps are slow.
+constexpr double kLevels[] = {kMedianLevel, 0.35, 0.2, 0.1};
 
 double normal(double distance, double deviation) {
   const double z = distance / deviation;
@@ -100,8 +107,8 @@ void add_ratios(const Strand& strand, const Densities& densities, double height,
 std::vector<double> mixed(const std::vector<double>& ratios, double share) {
   std::vector<double> result;
   for (const double ratio : ratios)
-    result.push_back(ratio > 30.0 ? std::log(share) + ratio
-                                  : std::log1p(share * std::expm1(ratio)));
+    result.push_back(ratio > kLargeRatio ? std::log(share) + ratio
+                                         : std::log1p(share * std::expm1(ratio)));
   return result;
 }
 
@@ -338,12 +345,12 @@ Strand strand_of_change(const std::vector<double>& series, const std::vector<dou
   Strand best;
   double best_score = -std::numeric_limits<double>::infinity();
   double usual = 0.0;
-  for (const double share : {0.5, 0.35, 0.2, 0.1}) {
+  for (const double share : kLevels) {
     const double level = quantile(known, share);
     Strand strand = whole;
     for (double& value : strand.values) value -= level;
     const double fit = log_fit(strand);
-    if (share == 0.5) usual = fit;
+    if (share == kMedianLevel) usual = fit;
     strand.base = std::min(0.0, fit - usual);
     const Strand rough = series.size() >= kLongRun ? coarse(strand, min_height) : strand;
     const double

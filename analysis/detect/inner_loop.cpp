@@ -1,6 +1,7 @@
 #include "analysis/detect/inner_loop.h"
 
 #include "analysis/detect/statistics.h"
+#include "core/base/hash.h"
 
 #include <algorithm>
 #include <tuple>
@@ -75,8 +76,7 @@ class Search {
     for (const auto& [other, work_ns] : calls_.order()) {
       ++now.calls;
       if (counts_[other] * 2 * every < counts_[kind]) continue;
-      now.hash = (now.hash ^ other) * 0x9E3779B97F4A7C15U;
-      now.hash ^= now.hash >> 29;
+      now.hash = mix(now.hash ^ other);
       if (other != kind) continue;
       if (has_begun) intervals.push_back(now);
       has_begun = true;

@@ -1,5 +1,6 @@
 #include "analysis/detect/rank_reader.h"
 
+#include "core/base/hash.h"
 #include "core/record/mpi_calls.h"
 
 #include <algorithm>
@@ -9,10 +10,9 @@
 namespace megascope::detect {
 namespace {
 
-std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
-  key = (key ^ part) * 0x9E3779B97F4A7C15U;
-  return key ^ (key >> 29);
-}
+/// New kinds of calls are looked for in the first two steps, and then in every kKindSteps-th one:
+/// steps repeat their kinds, and a look-up for each call takes time.
+constexpr std::size_t kKindSteps = 16;
 
 }  // namespace
 
@@ -134,10 +134,9 @@ void RankReader::note_kind(const Call& call) {
   const std::uint64_t name = call.region < name_of_region_.size() ? name_of_region_[call.region]
                                                                   : call.region;
   const std::uint64_t size = call.comm < size_of_comm_.size() ? size_of_comm_[call.comm] : 0;
-  const std::uint64_t token = mixed(name, size);
-  hash_ = mixed(hash_, token);
-  if (!result_.steps.empty() && result_.steps.size() % 16 != 1)
-    return;  // new kinds are added in every 16th step only
+  const std::uint64_t token = mix(name ^ size);
+  hash_ = mix(hash_ ^ token);
+  if (!result_.steps.empty() && result_.steps.size() % kKindSteps != 1) return;
   const auto at = std::lower_bound(kinds_.begin(), kinds_.end(), token);
   if (at == kinds_.end() || *at != token) kinds_.insert(at, token);
 }
@@ -213,7 +212,7 @@ RankSteps RankReader::take() {
   result_.sequence_share = result_.steps.empty() ? 0.0
                                                  : static_cast<double>(candidate_steps_) /
                                                        static_cast<double>(result_.steps.size());
-  for (const std::uint64_t kind : kinds_) result_.vocabulary = mixed(result_.vocabulary, kind);
+  for (const std::uint64_t kind : kinds_) result_.vocabulary = combined(result_.vocabulary, kind);
   return std::move(result_);
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/detect/reduction.h"
 
 #include "analysis/common/workers.h"
+#include "analysis/detect/rank_list.h"
 #include "analysis/detect/rank_reader.h"
 #include "analysis/detect/step_finder.h"
 #include "core/record/mpi_calls.h"
@@ -15,13 +16,6 @@ namespace {
 constexpr double kMinShareOfSteps = 0.8;
 constexpr std::uint64_t kMinCalls = 256;  ///< calls that are read of a rank at a time: enough that
                                           ///< waking threads costs little
-
-std::string list(const std::vector<std::int32_t>& ranks) {
-  std::string text;
-  for (std::size_t i = 0; i < ranks.size() && i < 8; ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  return ranks.size() > 8 ? text + ", …" : text;
-}
 
 StepTimes times_of(const RankSteps& rank, const RankMarks& marks) {
   StepTimes times;
@@ -72,7 +66,7 @@ void keep_comparable(std::vector<RankSteps>& ranks, std::vector<Link>& links, Re
   else if (!left_out.empty())
     result.limitations.push_back(
         "not judged, since their steps could not be inferred or are too few: ranks " +
-        list(left_out));
+        rank_list(left_out));
 }
 
 /// Adds a sentence on ranks in which other threads make MPI calls, too: these threads are not
@@ -92,7 +86,7 @@ void note_threads(const RecordSource& source, Reduced& result) {
   }
   if (!ranks.empty())
     result.limitations.push_back(
-        "only the main threads are judged: others make calls too on ranks " + list(ranks));
+        "only the main threads are judged: others make calls too on ranks " + rank_list(ranks));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace {
 constexpr double kMinRatio = 3.0;  ///< variation of a replica over that of independent ranks, at
                                    ///< least; both are standard deviations
 constexpr double kMinVariation = 0.01;
+constexpr double kMinNoise = 1e-6;  ///< avoids a division by 0; measured work varies by more
 constexpr std::size_t
     kMinReplicas = 3;  ///< of two replicas each is compared with the other, so both seem to vary
 constexpr double kMax = 0.5;  ///< more than this fraction of the replicas must vary
@@ -89,7 +90,7 @@ SlowUnit varying_replicas(const std::vector<ReplicaVariation>& variations, const
     }
     finding.excess += (most - mean) / static_cast<double>(steps);
   }
-  const double ratio = variations[0].variation / std::max(variations[0].noise, 1e-6);
+  const double ratio = variations[0].variation / std::max(variations[0].noise, kMinNoise);
   finding.score = 0.5 * ratio * ratio * static_cast<double>(steps);
   return unit;
 }

@@ -7,6 +7,10 @@ namespace megascope::detect {
 namespace {
 constexpr double
     kSmallestOfThree = 1.15;  ///< factor on the smallest of the three estimates of noise_of()
+/// fifth_range() ignores a fifth of the values at each end, so that as many outliers do not change
+/// it.
+constexpr double kLowestFifth = 0.2;
+constexpr double kHighestFifth = 0.8;
 constexpr std::size_t kMinSeries = 4;  ///< shorter series: the spread only
 }  // namespace
 double quantile(std::vector<double>& values, double share) {
@@ -23,8 +27,8 @@ double spread(std::vector<double> values) {
 }
 
 double fifth_range(std::vector<double> values) {
-  const double last = quantile(values, 0.8);
-  return last - quantile(values, 0.2);
+  const double last = quantile(values, kHighestFifth);
+  return last - quantile(values, kLowestFifth);
 }
 
 double noise_of_differences(const std::vector<double>& series) {

@@ -1,5 +1,7 @@
 #include "analysis/detect/transfers.h"
 
+#include "core/base/hash.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,11 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxTags = 1 << 16;    ///< channels whose tags are distinguished
 constexpr std::uint64_t kMinWaitNs = 2'000;  ///< a call that took less did not wait
-
-std::uint64_t mixed(std::uint64_t key, std::uint64_t part) {
-  key = (key ^ part) * 0x9E3779B97F4A7C15U;
-  return key ^ (key >> 31);
-}
 
 /// Removes and returns the first item of a queue, which is a vector with the index of its head.
 template <class Item>
@@ -32,17 +29,16 @@ std::size_t Transfers::channel(const Envelope& envelope) {
   const auto from = static_cast<std::uint64_t>(envelope.from);
   const auto to = static_cast<std::uint64_t>(envelope.to);
   const std::uint64_t ends = from << 32 | to;
-  const std::uint64_t key = mixed(mixed(ends, envelope.comm_name),
-                                  static_cast<std::uint32_t>(envelope.tag)) |
-                            1;
+  const std::uint64_t key = not_zero(
+      combined(combined(ends, envelope.comm_name), static_cast<std::uint32_t>(envelope.tag)));
   std::uint32_t& index = channel_index_[key];
   if (index != 0) return index - 1;
   channels_.emplace_back();
   index = static_cast<std::uint32_t>(channels_.size());
   const auto size_class = static_cast<std::uint32_t>(std::bit_width(envelope.bytes));
   const std::int32_t tag = channels_.size() < kMaxTags ? envelope.tag : 0;
-  std::uint32_t&
-      link = link_index_[mixed(mixed(ends, size_class), static_cast<std::uint32_t>(tag)) | 1];
+  std::uint32_t& link = link_index_[not_zero(
+      combined(combined(ends, size_class), static_cast<std::uint32_t>(tag)))];
   if (link == 0) {
     links_.push_back({envelope.from, envelope.to, size_class, tag, {}});
     link = static_cast<std::uint32_t>(links_.size());

@@ -16,6 +16,12 @@ namespace {
 constexpr double kMinRemainder = 0.35;  ///< fraction of a class's excess that slow ranks in it must
                                         ///< leave unexplained
 
+constexpr double kMaxRiseOfOthers = 0.5;  ///< fraction of a class's excess by which the other
+                                          ///< classes may have risen in the same steps: the class
+                                          ///< must have risen by more than twice as much
+/// Upper bound of the variance of a class's level relative to the other classes, times the number
+/// of steps, over the variance in one step: π/2 for a median, and twice that for a difference.
+constexpr double kLevelVariance = 4.0;
 constexpr double kLittle = 0.015;  ///< log factor; machines differ that much for a while
 
 /// Returns whether an excess varies much compared with its median. On a steady machine even a rank
@@ -157,7 +163,7 @@ class WorkJudge {
                              unit.strands.end();
       if (!is_inside) others.push_back(rise_of(work_.class_level[i], finding));
     }
-    return others.empty() || median(others) < 0.5 * finding.excess;
+    return others.empty() || median(others) < kMaxRiseOfOthers * finding.excess;
   }
 
   /// Returns whether the unit is the synchronised work of a group with a rank that was found
@@ -346,7 +352,8 @@ class WorkJudge {
       });
       if (is_explained_[tested_.first_class + i] && same == found_.end()) continue;
       const double z = (levels[i] - usual) /
-                       (work_.class_noise[i] * std::sqrt(4.0 / static_cast<double>(steps_)));
+                       (work_.class_noise[i] *
+                        std::sqrt(kLevelVariance / static_cast<double>(steps_)));
       if (z < std::sqrt(2.0 * threshold)) continue;
       Finding finding;
       finding.last = steps_ - 1;

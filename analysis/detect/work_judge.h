@@ -92,10 +92,13 @@ struct SlowUnit {
   std::vector<std::size_t> within = {};  ///< kRank: the ranks of the slow host of this rank, if the
                                          ///< rank was compared with them. Else empty
 };
-/// Finds the units whose work is slow. Units are selected in descending order of score, and a unit
-/// that a selected one explains is not reported. Example: a host whose ranks are all slow has a
-/// higher score than each of its ranks, so the host is reported and its ranks are not. In addition
-/// to a slow class or host, a rank of it is reported if it is even slower.
+/// Finds the units whose work is slow. A unit is a set of ranks that one cause can slow (Together):
+/// a rank, a host, a replica, a class (the ranks that do the same work), or a group that
+/// synchronises in its work. Units are selected in descending order of score, and a unit that a
+/// selected one explains is not reported. Example: a host whose ranks are all slow has a higher
+/// score than each of its ranks, so the host is reported and its ranks are not. In addition to a
+/// slow class or host, a rank of it is reported if it is slower than the other ranks of that class
+/// or host.
 std::vector<SlowUnit> slow_units(const WorkSeries& work, const Peers& peers,
                                  const Options& options);
 

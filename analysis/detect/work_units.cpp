@@ -20,6 +20,7 @@ double common_noise(const std::vector<Strand>& strands,
                     const std::vector<std::vector<std::size_t>>& hosts, std::size_t steps) {
   constexpr double kEfficiency = 0.4;  // statistical efficiency of a median
   constexpr double kChosen = 1.15;     // corrects for the choice of the half that varies least
+  constexpr double kMinCount = 4.0;    // lower bound of the number of values; limits `by_chance`
   std::vector<std::pair<double, double>>
       variances;  // of the host's mean; of the mean if its ranks were independent
   for (const auto& host : hosts) {
@@ -46,7 +47,8 @@ double common_noise(const std::vector<Strand>& strands,
     variance += together / static_cast<double>(variances.size());
     independent += alone / static_cast<double>(variances.size());
   }
-  const double known = std::max(4.0, kEfficiency * static_cast<double>(steps * variances.size()));
+  const double known = std::max(kMinCount,
+                                kEfficiency * static_cast<double>(steps * variances.size()));
   const double by_chance = 1.0 + std::sqrt(2.0 / known);
   return kChosen * std::sqrt(std::max(0.0, variance - by_chance * independent));
 }

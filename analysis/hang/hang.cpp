@@ -14,25 +14,26 @@ namespace {
 using Node = WaitGraph::Node;
 constexpr Node kNoNode = 0xFFFFFFFF;
 
-std::vector<Standing> standings_of(const Processes& processes, std::int32_t world_size,
-                                   const std::function<Life(const ProcessInfo&)>& life,
-                                   bool& is_running) {
-  std::vector<Standing> standings(static_cast<std::size_t>(world_size), Standing::kMissing);
+std::vector<RankEnd> rank_ends_of(const Processes& processes, std::int32_t world_size,
+                                  const std::function<Existence(const ProcessInfo&)>& existence,
+                                  bool& is_running) {
+  std::vector<RankEnd> rank_ends(static_cast<std::size_t>(world_size), RankEnd::kMissing);
   std::vector<std::int32_t> gone;
   for (const ProcessState& state : processes.states) {
     const ProcessInfo& info = state.definitions->info;
-    Standing& standing = standings[static_cast<std::size_t>(state.world_rank)];
-    standing = state.has_finalized                    ? Standing::kFinalized
-               : info.end_state == EndState::kAborted ? Standing::kAborted
-                                                      : Standing::kGoesOn;
-    const Life seen = life(info);
-    is_running = is_running || seen == Life::kRuns;
-    if (seen == Life::kGone && standing == Standing::kGoesOn) gone.push_back(state.world_rank);
+    RankEnd& rank_end = rank_ends[static_cast<std::size_t>(state.world_rank)];
+    rank_end = state.has_finalized                    ? RankEnd::kFinalized
+               : info.end_state == EndState::kAborted ? RankEnd::kAborted
+                                                      : RankEnd::kUnfinished;
+    const Existence seen = existence(info);
+    is_running = is_running || seen == Existence::kExists;
+    if (seen == Existence::kGone && rank_end == RankEnd::kUnfinished)
+      gone.push_back(state.world_rank);
   }
   for (const std::int32_t rank : gone) {
-    if (is_running) standings[static_cast<std::size_t>(rank)] = Standing::kDied;
+    if (is_running) rank_ends[static_cast<std::size_t>(rank)] = RankEnd::kDied;
   }
-  return standings;
+  return rank_ends;
 }
 
 /// Builds the wait-for graph. Nodes 0 … are the ranks; after them come waiting threads and what
@@ -40,8 +41,8 @@ std::vector<Standing> standings_of(const Processes& processes, std::int32_t worl
 class GraphMaking {
  public:
   GraphMaking(const HangReport& report, const CommTable& comms) : report_(report), comms_(comms) {
-    for (const Standing standing : report.standings) graph.add(kind_of(standing));
-    std::vector<bool> has_waiting(report.standings.size(), false);
+    for (const RankEnd rank_end : report.rank_ends) graph.add(kind_of(rank_end));
+    std::vector<bool> has_waiting(report.rank_ends.size(), false);
     for (const Waiting& waiting : report.waiting)
       has_waiting[static_cast<std::size_t>(waiting.world_rank)] = true;
     for (const ProcessState& state : report.processes.states) free_by_threads(state, has_waiting);
@@ -55,11 +56,11 @@ class GraphMaking {
   WaitGraph graph;
 
  private:
-  static WaitGraph::Kind kind_of(Standing standing) {
-    switch (standing) {
-      case Standing::kGoesOn:
+  static WaitGraph::Kind kind_of(RankEnd rank_end) {
+    switch (rank_end) {
+      case RankEnd::kUnfinished:
         return WaitGraph::Kind::kAny;
-      case Standing::kMissing:
+      case RankEnd::kMissing:
         return WaitGraph::Kind::kFree;
       default:
         return WaitGraph::Kind::kDead;
@@ -67,7 +68,7 @@ class GraphMaking {
   }
 
   bool goes_on(std::int32_t rank) const {
-    return report_.standings[static_cast<std::size_t>(rank)] == Standing::kGoesOn;
+    return report_.rank_ends[static_cast<std::size_t>(rank)] == RankEnd::kUnfinished;
   }
 
   /// A process can continue if one of its threads can. Below MPI_THREAD_MULTIPLE, other threads
@@ -114,9 +115,9 @@ class GraphMaking {
   /// kNoNode: it waits for no known rank.
   Node target_of(const Waiting& waiting, const Want& want) {
     if (want.comm == CommTable::kNone) return kNoNode;
-    if (want.kind == Want::Kind::kCollective) return meeting_of(waiting, want);
+    if (want.kind == Want::Kind::kCollective) return instance_of(waiting, want);
     if (want.partner == kAnySource) return anybody_of(waiting, want);
-    return want.partner >= 0 && static_cast<std::size_t>(want.partner) < report_.standings.size()
+    return want.partner >= 0 && static_cast<std::size_t>(want.partner) < report_.rank_ends.size()
                ? static_cast<Node>(want.partner)
                : kNoNode;
   }
@@ -140,7 +141,7 @@ class GraphMaking {
     return found->second;
   }
 
-  Node meeting_of(const Waiting& waiting, const Want& want) {
+  Node instance_of(const Waiting& waiting, const Want& want) {
     if (!comms_.entry(want.comm).is_sure) return kNoNode;
     const FunctionTable::Function& function = report_.processes.function(waiting.world_rank,
                                                                          want.region);
@@ -151,7 +152,7 @@ class GraphMaking {
     const ProcessState* root = report_.processes.find(want.partner);
     const bool has_root = root != nullptr && !root->may_be_ahead;
     if (has_root && !is_root && !has_come(want.partner)) return static_cast<Node>(want.partner);
-    const auto [found, is_new] = meetings_.try_emplace(
+    const auto [found, is_new] = instances_.try_emplace(
         {want.comm, want.sequence, function.name_hash}, kNoNode);
     if (!is_new) return found->second;
     found->second = graph.add(WaitGraph::Kind::kAll);
@@ -164,7 +165,7 @@ class GraphMaking {
   }
 
   void add_rank(Node from, std::int32_t rank) {
-    if (rank >= 0 && static_cast<std::size_t>(rank) < report_.standings.size()) {
+    if (rank >= 0 && static_cast<std::size_t>(rank) < report_.rank_ends.size()) {
       graph.add_edge(from, static_cast<Node>(rank));
     }
   }
@@ -172,7 +173,7 @@ class GraphMaking {
   const HangReport& report_;
   const CommTable& comms_;
   std::map<std::pair<CommTable::Index, std::int32_t>, Node> anybodies_;
-  std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, Node> meetings_;
+  std::map<std::tuple<CommTable::Index, std::uint32_t, std::uint64_t>, Node> instances_;
 };
 
 std::vector<CycleStep> steps_of(const std::vector<Node>& cycle, const GraphMaking& making,
@@ -198,8 +199,8 @@ std::vector<CycleStep> steps_of(const std::vector<Node>& cycle, const GraphMakin
   return steps;
 }
 
-std::vector<Blame> blames_of(const HangReport& report, const GraphMaking& making) {
-  std::vector<bool> waits(report.standings.size(), false);
+std::vector<AwaitedRank> awaited_ranks_of(const HangReport& report, const GraphMaking& making) {
+  std::vector<bool> waits(report.rank_ends.size(), false);
   for (std::size_t i = 0; i < report.waiting.size(); ++i) {
     const bool has_target = std::ranges::any_of(making.targets[i],
                                                 [](Node node) { return node != kNoNode; });
@@ -208,16 +209,18 @@ std::vector<Blame> blames_of(const HangReport& report, const GraphMaking& making
     if (has_target && !has_free_thread)
       waits[static_cast<std::size_t>(report.waiting[i].world_rank)] = true;
   }
-  std::vector<Blame> blames;
+  std::vector<AwaitedRank> awaited_ranks;
   for (const auto& [rank, direct] : making.graph.most_wanted(static_cast<Node>(waits.size()))) {
-    if (waits[rank] && report.standings[rank] == Standing::kGoesOn) continue;
-    if (blames.size() == HangReport::kMaxBlames) break;
-    const auto limit = static_cast<Node>(report.standings.size());
-    blames.push_back({static_cast<std::int32_t>(rank), making.graph.waiting_count(rank, limit)});
+    if (waits[rank] && report.rank_ends[rank] == RankEnd::kUnfinished) continue;
+    if (awaited_ranks.size() == HangReport::kMaxAwaitedRanks) break;
+    const auto limit = static_cast<Node>(report.rank_ends.size());
+    awaited_ranks.push_back(
+        {static_cast<std::int32_t>(rank), making.graph.waiting_count(rank, limit)});
   }
-  std::ranges::stable_sort(
-      blames, [](const Blame& a, const Blame& b) { return a.waiting_count > b.waiting_count; });
-  return blames;
+  std::ranges::stable_sort(awaited_ranks, [](const AwaitedRank& a, const AwaitedRank& b) {
+    return a.waiting_count > b.waiting_count;
+  });
+  return awaited_ranks;
 }
 
 }  // namespace
@@ -278,10 +281,12 @@ std::vector<std::int32_t> not_entered(const HangReport& report, const CommTable&
 }
 
 HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
-                        const std::function<Life(const ProcessInfo&)>& life, unsigned jobs) {
+                        const std::function<Existence(const ProcessInfo&)>& existence,
+                        unsigned jobs) {
   HangReport report;
   report.processes = read_processes(source, jobs);
-  report.standings = standings_of(report.processes, source.world_size(), life, report.is_running);
+  report.rank_ends = rank_ends_of(report.processes, source.world_size(), existence,
+                                  report.is_running);
   MessageCounts counts;
   report.waiting = collect_waiting(report.processes, comms, counts);
   counts.count(source, comms, jobs);
@@ -291,10 +296,10 @@ HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
   making.graph.solve();
   for (const Node node : making.nodes) report.is_stuck.push_back(making.graph.is_stuck(node));
   for (const auto& cycle : making.graph.cycles()) {
-    std::vector<CycleStep> steps = steps_of(cycle, making, report.standings.size());
+    std::vector<CycleStep> steps = steps_of(cycle, making, report.rank_ends.size());
     if (!steps.empty()) report.cycles.push_back(std::move(steps));
   }
-  report.blames = blames_of(report, making);
+  report.awaited_ranks = awaited_ranks_of(report, making);
   return report;
 }
 

@@ -13,20 +13,20 @@
 namespace megascope::analysis {
 
 /// Whether a process exists. The caller of analyze_hang(), who opened the traces, determines it.
-enum class Life : std::uint8_t {
+enum class Existence : std::uint8_t {
   kUnknown,  ///< the caller cannot determine it
-  kRuns,     ///< the process exists
+  kExists,   ///< the process exists
   kGone      ///< the process no longer exists
 };
 
 /// State of a rank at the end of its records.
-enum class Standing : std::uint8_t {
-  kGoesOn,  ///< its trace has neither MPI_Finalize nor MPI_Abort, and kDied does not apply. If no
-            ///< process of the run exists, the process is gone as well
-  kFinalized,  ///< the rank has entered MPI_Finalize
-  kAborted,    ///< the rank has called MPI_Abort
-  kDied,       ///< its process is gone, but other processes of the run exist
-  kMissing,    ///< the rank has no trace
+enum class RankEnd : std::uint8_t {
+  kUnfinished,  ///< its trace has neither MPI_Finalize nor MPI_Abort, and kDied does not apply. If
+                ///< no process of the run exists, the process is gone as well
+  kFinalized,   ///< the rank has entered MPI_Finalize
+  kAborted,     ///< the rank has called MPI_Abort
+  kDied,        ///< its process is gone, but other processes of the run exist
+  kMissing,     ///< the rank has no trace
 };
 
 /// One edge of a wait-for cycle: a waiting thread, what it waits for, and the rank for which it
@@ -39,7 +39,7 @@ struct CycleStep {
 };
 
 /// A rank that does not wait itself but that other ranks wait for, directly or through other ranks.
-struct Blame {
+struct AwaitedRank {
   std::int32_t world_rank = 0;
   std::size_t waiting_count = 0;  ///< number of ranks that wait for it
 };
@@ -47,24 +47,26 @@ struct Blame {
 /// Result of analyze_hang().
 struct HangReport {
   Processes processes;
-  std::vector<Standing> standings;  ///< by world rank
-  bool is_running = false;          ///< a process of the run exists
-  std::vector<Waiting> waiting;     ///< waiting threads, ascending by rank, then location
-  std::vector<bool> is_stuck;  ///< by index in `waiting`: true if, according to the traces, the
-                               ///< thread can never continue
+  std::vector<RankEnd> rank_ends;  ///< by world rank
+  bool is_running = false;         ///< a process of the run exists
+  std::vector<Waiting> waiting;    ///< waiting threads, ascending by rank, then location
+  std::vector<bool> is_stuck;      ///< by index in `waiting`: true if, according to the traces, the
+                                   ///< thread can never continue
   std::vector<std::vector<CycleStep>> cycles;
-  std::vector<Blame> blames;  ///< descending by waiting_count; at most kMaxBlames
+  std::vector<AwaitedRank>
+      awaited_ranks;  ///< descending by waiting_count; at most kMaxAwaitedRanks
   std::vector<Mismatch> mismatches;
 
-  static constexpr std::size_t kMaxBlames = 16;
+  static constexpr std::size_t kMaxAwaitedRanks = 16;
   std::size_t stuck_count() const;  ///< number of ranks with a stuck thread
 };
 
-/// Analyses a run. source, comms: must outlive the result. life: called once for each process with
-/// a trace, by the calling thread. jobs: number of threads. Reads all calls once, and those of
+/// Analyses a run. source, comms: must outlive the result. existence: called once for each process
+/// with a trace, by the calling thread. jobs: number of threads. Reads all calls once, and those of
 /// processes with open messages a second time.
 HangReport analyze_hang(const RecordSource& source, const CommTable& comms,
-                        const std::function<Life(const ProcessInfo&)>& life, unsigned jobs);
+                        const std::function<Existence(const ProcessInfo&)>& existence,
+                        unsigned jobs);
 
 /// Returns the wait of a thread; nullptr if it does not wait. Valid as long as the report.
 const Waiting* find_waiting(const HangReport& report, std::int32_t world_rank, LocationId location);

@@ -26,7 +26,7 @@ class Explaining {
  public:
   Explaining(const HangReport& report, const CommTable& comms, const OpenEnds& ends)
       : report_(report), comms_(comms), ends_(ends) {
-    awaiting_.resize(report.standings.size());
+    awaiting_.resize(report.rank_ends.size());
     for (const OpenEnd& end : ends.ranks) judge(end);
   }
 
@@ -162,14 +162,14 @@ const OpenEnd* OpenEnds::find(std::int32_t world_rank) const {
 OpenEnds find_open_ends(const HangReport& report, const CommTable& comms) {
   OpenEnds ends;
   for (const ProcessState& state : report.processes.states) {
-    const Standing standing = report.standings[static_cast<std::size_t>(state.world_rank)];
-    if (standing == Standing::kAborted) ends.aborted.push_back(state.world_rank);
-    const bool is_open = report.is_running ? standing == Standing::kDied
-                                           : standing == Standing::kGoesOn;
+    const RankEnd rank_end = report.rank_ends[static_cast<std::size_t>(state.world_rank)];
+    if (rank_end == RankEnd::kAborted) ends.aborted.push_back(state.world_rank);
+    const bool is_open = report.is_running ? rank_end == RankEnd::kDied
+                                           : rank_end == RankEnd::kUnfinished;
     if (is_open) ends.ranks.push_back(open_end_of(state));
   }
   ends.missing_count = static_cast<std::size_t>(
-      std::ranges::count(report.standings, Standing::kMissing));
+      std::ranges::count(report.rank_ends, RankEnd::kMissing));
   if (!report.is_running) {
     find_first(report, comms, ends);
   } else if (!ends.ranks.empty()) {

@@ -90,7 +90,7 @@ class Collecting {
     want_one_sided(processes_, comms_, state_, thread, waiting);
     const bool is_remote = state_.definitions->comm(thread.comm) != nullptr &&
                            world_ranks_.is_remote(thread.comm);
-    if (function.mpi.meets_world || (is_remote && waiting.wants.empty())) {
+    if (function.mpi.connects_worlds || (is_remote && waiting.wants.empty())) {
       waiting.wants.push_back({.kind = Want::Kind::kWorld,
                                .comm = comms_.of(state_.world_rank, thread.comm),
                                .region = thread.region,

@@ -34,14 +34,14 @@ constexpr const char* kNumbers[] = {"step",       "mb_id",       "micro_batch_in
 /// Steps and the like are whole; −1 is how some tools write that there is none.
 Status check_number(const JsonEvent& event, const char* name) {
   if (!event.argument_text(name).empty())
-    return Status::error("\"args." + std::string(name) + "\" is no number");
+    return Status::error("\"args." + std::string(name) + "\" is not a number");
   const std::optional<double> value = event.argument(name);
   const bool is_fit = !value ||
                       (*value >= -1 && *value <= std::numeric_limits<std::int32_t>::max() &&
                        *value == std::floor(*value));
   return is_fit ? Status::ok()
                 : Status::error("\"args." + std::string(name) +
-                                "\" is no whole number from 0 to 2147483647");
+                                "\" is not a whole number from 0 to 2147483647");
 }
 
 std::int32_t small(const std::optional<double>& value) {
@@ -66,7 +66,7 @@ class ChromeReader {
     timeline_.repairs.add_event();
     if (phase == "X") return add_whole(event);
     const std::optional<double> time_us = event.number("ts");
-    if (!time_us) return Status::error("\"ts\" is missing or no number");
+    if (!time_us) return Status::error("\"ts\" is missing or not a number");
     if (!(std::fabs(*time_us) <= kMaxUs)) return Status::error("\"ts\" is out of range");
     const std::int64_t time_ns = rounded(*event.thousandths("ts"));
     return phase == "B" ? add_begin(event, time_ns) : add_end(event, time_ns);
@@ -81,7 +81,7 @@ class ChromeReader {
     if (others_ != 0)
       timeline_.notes.push_back(
           std::to_string(others_) +
-          " events are no operations (counters, flows, marks) and were omitted");
+          " events are not operations (counters, flows, marks) and were omitted");
     for (Operation& operation : timeline_.operations) {
       operation.begin_ns -= static_cast<std::uint64_t>(first_ns_);
       operation.end_ns -= static_cast<std::uint64_t>(first_ns_);
@@ -130,7 +130,7 @@ class ChromeReader {
   }
 
   Status add_begin(const JsonEvent& event, std::int64_t time_ns) {
-    if (event.text("name").empty()) return Status::error("it has no name");
+    if (event.text("name").empty()) return Status::error("\"name\" is missing or empty");
     RawTrack& track = track_at(event);
     track.open.begin(operation_of(event, track.index), time_ns, event.index());
     return Status::ok();

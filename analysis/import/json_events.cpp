@@ -254,8 +254,8 @@ class EventHandler {
     constexpr int kOutOfRange = 406;
     if (array_depth_ != 0 && depth_ == array_depth_ && event_count_ != 0 && is_at_end_())
       return false;  // Chrome lets the last ] miss
-    error_ = std::string(error.id == kOutOfRange ? "a number is too large" : "no JSON") +
-             " behind byte " + std::to_string(position) + ", in or behind event " +
+    error_ = std::string(error.id == kOutOfRange ? "a number is too large" : "invalid JSON") +
+             " after byte " + std::to_string(position) + ", in or after event " +
              std::to_string(event_count_);
     return false;
   }
@@ -263,7 +263,7 @@ class EventHandler {
   Status status() const {
     if (!error_.empty()) return Status::error(error_);
     if (array_depth_ == 0 && !has_seen_array_)
-      return Status::error("there is no array of events in it");
+      return Status::error("it contains no array of events");
     return Status::ok();
   }
 
@@ -284,7 +284,7 @@ class EventHandler {
   bool take(double value, Exact exact) {
     if (list_ != nullptr) {
       if (list_->size() == kLongestList)
-        error_ = "event " + std::to_string(event_count_) + ": a list of more than 2^20 numbers";
+        error_ = "event " + std::to_string(event_count_) + ": a list has more than 2^20 numbers";
       list_->push_back(value);
       return error_.empty();
     }

@@ -53,7 +53,7 @@ Status KinetoFile::read(std::istream& from) {
   if (header_.base_ns && !(*header_.base_ns >= 0 && *header_.base_ns <= kMaxNs))
     return Status::error("\"baseTimeNanoseconds\" is out of range");
   const bool has_operations = timeline_.operations.size() > first_operation_;
-  if (!has_operations) return Status::error("there are no operations in it");
+  if (!has_operations) return Status::error("it contains no operations");
   if (has_clock() && header_.base_ns && (first_ns_ < -kMaxNs || last_ns_ > kMaxNs))
     return Status::error("times are out of range");
   return status;

@@ -48,7 +48,7 @@ Status lanes_of(const Timeline& timeline, const std::vector<std::uint32_t>& oper
     const std::string& stream = timeline.tracks[operation.track].stream;
     if (lanes.size() == kMaxLanes) {
       return Status::error("more than " + std::to_string(kMaxLanes) +
-                           " operations of one track (\"" + stream + "\") lie over each other");
+                           " operations of one track (\"" + stream + "\") overlap");
     }
     std::string name = stream.empty() ? "operations" : stream;
     if (!lanes.empty()) name += " (" + std::to_string(lanes.size() + 1) + ")";

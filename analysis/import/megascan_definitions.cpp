@@ -18,7 +18,8 @@ Status take(std::optional<double> value, const char* key, std::int64_t least, st
   const bool is_good = value && *value == std::floor(*value) &&
                        *value >= static_cast<double>(least) && *value <= static_cast<double>(most);
   if (!is_good)
-    return Status::error("\"" + std::string(key) + "\" is missing, no integer, or out of range");
+    return Status::error("\"" + std::string(key) +
+                         "\" is missing, not an integer, or out of range");
   number = static_cast<Number>(*value);
   return Status::ok();
 }
@@ -29,8 +30,8 @@ Status take_list(const JsonEvent& row, const char* key, std::size_t width,
   const std::vector<double>* const list = row.list(key);
   values = list == nullptr ? std::vector<double>() : *list;
   return values.size() % width == 0 ? Status::ok()
-                                    : Status::error("\"" + std::string(key) + "\" has not " +
-                                                    std::to_string(width) + " numbers each");
+                                    : Status::error("\"" + std::string(key) + "\" does not have " +
+                                                    std::to_string(width) + " numbers per entry");
 }
 
 Status take_ranks(const JsonEvent& row, const char* key, std::vector<RankRun>& runs) {
@@ -72,8 +73,8 @@ Status MegascanDefinitions::add(const JsonEvent& row) {
 Status MegascanDefinitions::add_process(const JsonEvent& row) {
   const std::vector<double>* const sizes = row.list("sizes");
   if (sizes == nullptr) return Status::ok();  // a tick of MegaScan's
-  if (are_specified()) return Status::error("a second process in one file");
-  if (sizes->size() != 3) return Status::error("\"sizes\" are not those of dp, pp and tp");
+  if (are_specified()) return Status::error("the file contains more than one process");
+  if (sizes->size() != 3) return Status::error("\"sizes\" must be the sizes of dp, pp and tp");
   Status status;
   std::size_t at = 0;
   for (std::int32_t* const size : {&timeline_.sizes.dp, &timeline_.sizes.pp, &timeline_.sizes.tp}) {
@@ -91,7 +92,7 @@ Status MegascanDefinitions::add_region(const JsonEvent& row) {
   RegionDefinition region;
   region.name = row.text("region");
   region.group = row.text("kind");
-  if (region.name.empty()) return Status::error("a region without a name");
+  if (region.name.empty()) return Status::error("a region has no name");
   Status status = take_enum(row, "role", RegionRole::kCode, region.role);
   status.update(take_enum(row, "paradigm", Paradigm::kMeasurement, region.paradigm));
   status.update(take_enum(row, "op", CollectiveOp::kDestroyHandle, region.collective_op));
@@ -106,7 +107,7 @@ Status MegascanDefinitions::add_comm(const JsonEvent& row) {
   CommDefinition comm;
   Status status = take(row.number("comm"), "comm", 0, kMaxRanks, comm.id);
   if (status.is_ok() && comm.id != comms.size())
-    return Status::error("\"comm\" does not follow the communicator before");
+    return Status::error("\"comm\" does not follow the previous communicator");
   status.update(take_enum(row, "kind", CommKind::kRemote, comm.kind));
   status.update(take(row.number("my_rank"), "my_rank", kNoPeer, kMaxRanks, comm.my_rank));
   if (row.has("parent"))
@@ -115,7 +116,7 @@ Status MegascanDefinitions::add_comm(const JsonEvent& row) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(),
                                             comm.global_name, 16);
   if (error != std::errc{} || end != name.data() + name.size())
-    status.update(Status::error("\"global_name\" is no hexadecimal number"));
+    status.update(Status::error("\"global_name\" is not a hexadecimal number"));
   comm.name = row.text("comm_name");
   status.update(take_ranks(row, "members", comm.members));
   status.update(take_ranks(row, "remote_members", comm.remote_members));

@@ -81,7 +81,7 @@ class WorkerFile {
     if (step_ < 0 || !is_inside_) return Status::ok();  // MegaScan passes it over as well
     timeline_.repairs.add_event();
     const std::optional<double> time_ns = event.number("rel_ts");
-    if (!time_ns) return Status::error("\"rel_ts\" is missing or no number");
+    if (!time_ns) return Status::error("\"rel_ts\" is missing or not a number");
     if (!(std::fabs(*time_ns) <= kMaxNs)) return Status::error("\"rel_ts\" is out of range");
     if (event.text("name") == "iteration") return end_iteration(event, *time_ns);
     return phase == "B" ? begin(event, *time_ns) : end(event, *time_ns);
@@ -97,7 +97,7 @@ class WorkerFile {
     return iterations_[index];
   }
   Status begin_iteration(const JsonEvent& event) {
-    if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is no number");
+    if (!event.text("pad_before").empty()) return Status::error("\"pad_before\" is not a number");
     const double pause_ns = event.number("pad_before").value_or(0.0);
     if (!(pause_ns >= 0 && pause_ns <= kMaxNs))
       return Status::error("\"pad_before\" is out of range");
@@ -108,7 +108,7 @@ class WorkerFile {
     }
     if (is_inside_)
       timeline_.repairs.add(RepairKind::kMissingEnd,
-                            where(event.index()) + ", the iteration before");
+                            where(event.index()) + ", the previous iteration");
     enter_iteration();
     iteration().pause_ns = std::max(iteration().pause_ns, pause_ns);
     const std::optional<double> begin_ns = event.number("begin_ns");
@@ -123,7 +123,7 @@ class WorkerFile {
   Status end_iteration(const JsonEvent& event, double time_ns) {
     for (const char* name : {"duration_wall", "duration_cuda"}) {
       if (!event.text(name).empty())
-        return Status::error("\"" + std::string(name) + "\" is no number");
+        return Status::error("\"" + std::string(name) + "\" is not a number");
     }
     const double length_ns = event.number("duration_wall")
                                  .value_or(event.number("duration_cuda").value_or(time_ns));
@@ -150,7 +150,7 @@ class WorkerFile {
     enter_iteration();
   }
   Status begin(const JsonEvent& event, double time_ns) {
-    if (event.text("name").empty()) return Status::error("it has no name");
+    if (event.text("name").empty()) return Status::error("\"name\" is missing or empty");
     see_operation(event);
     if (time_ns < 0) return Status::error("\"rel_ts\" is negative");
     is_iteration_empty_ = false;
@@ -163,7 +163,7 @@ class WorkerFile {
     if (!std::exchange(has_operations_, true)) (void)track_of(definitions_.main_stream(), event);
   }
   Status end(const JsonEvent& event, double time_ns) {
-    if (event.text("name").empty()) return Status::error("it has no name");
+    if (event.text("name").empty()) return Status::error("\"name\" is missing or empty");
     if (time_ns < 0) return Status::error("\"rel_ts\" is negative");
     see_operation(event);
     OpenOperations::Open ended;
@@ -303,7 +303,7 @@ Status check_no_worker_is_there_twice(
                                                path);
     if (!is_new)
       return Status::error(at->second.string() + " and " + path.filename().string() +
-                           " are of the same worker");
+                           " belong to the same worker");
   }
   return Status::ok();
 }
@@ -351,8 +351,8 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
   const bool are_specified = find_begins(iterations, begins_ns);
   for (std::size_t i = 0; i < iterations.size(); ++i) {
     if (begins_ns[i] + iterations[i].length_ns <= kMaxNs) continue;
-    return Status::error("the iterations in " + directory + " are longer than can be: " +
-                         std::to_string(iterations.size()) + " of them");
+    return Status::error("the total duration of the " + std::to_string(iterations.size()) +
+                         " iterations in " + directory + " is out of range");
   }
   for (Operation& operation : timeline.operations) {
     const auto index = static_cast<std::size_t>(operation.step);
@@ -363,8 +363,8 @@ Status read_megascan(const std::string& directory, Timeline& timeline) {
   }
   if (!are_specified)
     timeline.notes.emplace_back(
-        "clocks of the workers were never compared: every iteration is taken to begin on all of "
-        "them at once");
+        "clocks of the workers were never compared: every iteration is assumed to begin on all of "
+        "them at the same time");
   return Status::ok();
 }
 

@@ -47,7 +47,7 @@ Status read_kind(const std::string& kind, OperationSemantics& semantics) {
     semantics.op = known.op;
     return Status::ok();
   }
-  return Status::error("kind \"" + kind + "\" is none of " + kinds_text());
+  return Status::error("kind \"" + kind + "\" is unknown, the kinds are " + kinds_text());
 }
 
 Status read_field(const std::string& key, const json& value, OperationSemantics& semantics) {
@@ -69,7 +69,7 @@ Status read_field(const std::string& key, const json& value, OperationSemantics&
   else if (key == "channel_back")
     semantics.channel_back = text;
   else
-    return Status::error("\"" + key + "\" means nothing here");
+    return Status::error("\"" + key + "\" is not a known field");
   return Status::ok();
 }
 
@@ -79,12 +79,12 @@ Status check(const OperationSemantics& semantics) {
     return Status::error("\"over\" must be dp, tp, pp, world or \"pp ends\"");
   if (semantics.kind == OperationKind::kCollective) return Status::ok();
   if (semantics.over == "world" || semantics.over == "pp ends")
-    return Status::error("messages go over dp, tp or pp");
+    return Status::error("\"over\" of a message must be dp, tp or pp");
   if (semantics.channel.empty()) return Status::error("a message needs a \"channel\"");
   const bool has_to = semantics.kind == OperationKind::kRecv || semantics.to != 0;
   const bool has_from = semantics.kind == OperationKind::kSend || semantics.from != 0;
   if (!has_to || !has_from)
-    return Status::error("\"to\" and \"from\" say how far away the other end is: not 0");
+    return Status::error("\"to\" and \"from\" are distances to the other end and must not be 0");
   if (semantics.kind == OperationKind::kExchange && semantics.channel_back.empty())
     return Status::error("an exchange needs a \"channel_back\"");
   return Status::ok();
@@ -92,7 +92,7 @@ Status check(const OperationSemantics& semantics) {
 
 Status read_semantics(const json& fields, OperationSemantics& semantics) {
   if (!fields.is_object()) return Status::error("not an object");
-  if (!fields.contains("kind")) return Status::error("no \"kind\"");
+  if (!fields.contains("kind")) return Status::error("\"kind\" is missing");
   Status status;
   for (const auto& [key, value] : fields.items()) status.update(read_field(key, value, semantics));
   status.update(check(semantics));

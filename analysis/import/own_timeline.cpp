@@ -67,7 +67,7 @@ std::string host_in(const std::string& name) {
 Status read_rank(const JsonEvent& event, std::int32_t& rank) {
   const std::optional<double> number = event.number("pid");
   if (!number || *number != std::floor(*number) || *number < 0 || *number >= kMaxRanks)
-    return Status::error("\"pid\" is no rank");
+    return Status::error("\"pid\" is not a rank");
   rank = static_cast<std::int32_t>(*number);
   return Status::ok();
 }
@@ -135,10 +135,10 @@ Status OwnTimeline::add_call(const JsonEvent& event) {
   if (!begin_us || !(*begin_us >= 0 && *begin_us <= kMaxUs))
     return Status::error("\"ts\" is missing or out of range");
   if (!event.text("dur").empty() || event.list("dur") != nullptr)
-    return Status::error("\"dur\" is no number");
+    return Status::error("\"dur\" is not a number");
   if (length_us && !(std::fabs(*length_us) <= kMaxUs))
     return Status::error("\"dur\" is out of range");
-  if (event.text("name").empty()) return Status::error("it has no name");
+  if (event.text("name").empty()) return Status::error("\"name\" is missing or empty");
   TrackState& track = track_of(rank, event);
   track.last = static_cast<std::uint32_t>(timeline_.operations.size());
   track.has_last = true;
@@ -170,14 +170,15 @@ Status OwnTimeline::add_arrow(const JsonEvent& event) {
   if (!status.is_ok()) return status;
   const auto track = tracks_.find({rank, event.id("tid")});
   if (track == tracks_.end() || !track->second.has_last)
-    return Status::error("an arrow without a call");
+    return Status::error("an arrow has no call");
   Arrow& arrow = (event.text("cat") == "message" ? messages_ : collectives_)[event.text("id")];
   (event.text("ph") == "s" ? arrow.starts : arrow.ends).push_back(track->second.last);
   return Status::ok();
 }
 
 Status OwnTimeline::finish() {
-  if (timeline_.operations.size() >= UINT32_MAX) return Status::error("more than 2^32 calls");
+  if (timeline_.operations.size() >= UINT32_MAX)
+    return Status::error("it contains more than 2^32 calls");
   timeline_.has_grid = false;
   define_processes();
   add_messages();
@@ -339,14 +340,14 @@ void OwnTimeline::note_what_is_missing() {
   };
   timeline_.notes.emplace_back(
       "the file was written by megascope export: its run directory, if it still exists, "
-      "contains more");
+      "contains more data");
   note(annotation_count_,
        "waits and findings of an analysis were omitted; megascope analyze finds them again");
   note(incomplete_count_,
-       "messages and collectives were omitted: not both ends are in the file, or they are "
+       "messages and collectives were omitted: the file does not contain both ends, or they are "
        "nonblocking collectives");
   note(other_count_,
-       "events are no calls and no arrows (counters, marks, operations between their start and "
+       "events are neither calls nor arrows (counters, marks, operations between their start and "
        "end) and were omitted");
 }
 

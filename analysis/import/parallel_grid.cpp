@@ -48,7 +48,7 @@ Status ParallelGrid::parse(std::string_view text, ParallelGrid& grid) {
                                               });
     if (!is_order)
       return Status::error("cannot read \"" + word +
-                           "\" of the parallel sizes; as in tp=4,pp=4,dp=4,order=tp-dp-pp");
+                           "\" in the parallel sizes; example: tp=4,pp=4,dp=4,order=tp-dp-pp");
     for (std::size_t i = 0; i < order.size(); ++i) {
       grid.order_[i] = static_cast<std::size_t>(std::find(kNames.begin(), kNames.end(), order[i]) -
                                                 kNames.begin());
@@ -61,7 +61,8 @@ Status ParallelGrid::check() const {
   std::int64_t ranks = 1;
   for (const std::int32_t size : sizes_) {
     ranks *= size;
-    if (ranks > kMaxRanks) return Status::error("the parallel sizes make more than 2^24 ranks");
+    if (ranks > kMaxRanks)
+      return Status::error("the parallel sizes result in more than 2^24 ranks");
   }
   return Status::ok();
 }
@@ -75,7 +76,7 @@ Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
     GridCoordinates coordinates = track.coordinates;
     if (std::max({coordinates.dp, coordinates.pp, coordinates.tp, coordinates.rank}) >= kMaxRanks) {
       return Status::error("track \"" + track.stream +
-                           "\" has a rank beyond 2^24: its numbers are no ranks");
+                           "\" has a rank beyond 2^24: its numbers are not ranks");
     }
     for (std::size_t i = 0; i < grid.sizes_.size(); ++i)
       grid.sizes_[i] = std::max(grid.sizes_[i], coordinate(coordinates, i) + 1);
@@ -88,8 +89,8 @@ Status ParallelGrid::around(Timeline& timeline, ParallelGrid& grid) {
   const Status status = grid.check();
   if (status.is_ok() && !grid.find_order(timeline))
     timeline.notes.emplace_back(
-        "the places of the workers do not explain their ranks: they are numbered anew, tp first, "
-        "then dp, then pp");
+        "the grid coordinates of the workers match their ranks in no order of the dimensions: "
+        "ranks were renumbered, tp first, then dp, then pp");
   return status;
 }
 

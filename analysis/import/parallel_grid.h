@@ -32,17 +32,19 @@ class ParallelGrid {
   GridCoordinates coordinates_of(std::int32_t rank) const;  ///< returns all three coordinates
   bool contains(const GridCoordinates& coordinates) const;
   std::vector<ParallelIndex> indices_of(const GridCoordinates& coordinates) const;
-  /// Returns the ranks of the group to which the worker belongs, in order along the dimension.
-  /// over: "dp", "pp" or "tp" for the group along this dimension; "world" for all ranks; "pp ends"
-  /// for the first and the last pipeline stage. Empty if the worker belongs to no such group.
+  /// Returns the ranks of the group to which the worker at `coordinates` belongs, in order along
+  /// the dimension. over: "dp", "pp" or "tp" for the group along this dimension; "world" for all
+  /// ranks; "pp ends" for the first and the last pipeline stage. Empty if the worker belongs to no
+  /// such group.
   std::vector<std::int32_t> members(const std::string& over,
                                     const GridCoordinates& coordinates) const;
   /// Returns the first rank of members(); −1 if it is empty.
   std::int32_t first_member(const std::string& over, const GridCoordinates& coordinates) const;
-  /// Returns the index of the worker in members(). over: "dp", "pp", "tp" or "pp ends".
+  /// Returns the index in members() of the worker at `coordinates`. over: "dp", "pp", "tp" or "pp
+  /// ends".
   std::int32_t index_in(const std::string& over, const GridCoordinates& coordinates) const;
-  /// Returns the index in members() of the member at `distance` from the worker; −1 if there is
-  /// none. over: "dp", "pp" or "tp".
+  /// Returns the index in members() of the member at `distance` from the worker at `coordinates`,
+  /// along the dimension `over`: "dp", "pp" or "tp". Returns −1 if there is none.
   std::int32_t neighbour(const std::string& over, const GridCoordinates& coordinates,
                          std::int32_t distance) const;
 

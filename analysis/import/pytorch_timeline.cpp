@@ -31,7 +31,7 @@ Status files_of(const std::vector<std::string>& sources, std::vector<fs::path>& 
       if (name.ends_with(".json") || name.ends_with(".json.gz")) found.push_back(entry.path());
     }
     if (error) return Status::error("cannot read " + source + ": " + error.message());
-    if (found.empty()) return Status::error("no *.json and no *.json.gz in " + source);
+    if (found.empty()) return Status::error(source + " contains no *.json and no *.json.gz");
     std::ranges::sort(found);
     files.insert(files.end(), found.begin(), found.end());
   }
@@ -88,7 +88,7 @@ class PytorchReader {
     if (!buffer.is_open() || fs::is_directory(path, error)) return Status::error("cannot open");
     std::istream from(&buffer);
     const Status status = file.read(from);
-    return buffer.has_failed() ? Status::error("the compressed data are damaged") : status;
+    return buffer.has_failed() ? Status::error("the compressed data is damaged") : status;
   }
 
   static Status find_rank(const fs::path& path, const JsonHeader& header, bool is_only_one,
@@ -97,13 +97,13 @@ class PytorchReader {
     if (header.rank) {
       if (!(*header.rank >= 0 && *header.rank < kMaxRanks &&
             *header.rank == std::floor(*header.rank)))
-        return Status::error("\"distributedInfo.rank\" is no rank");
+        return Status::error("\"distributedInfo.rank\" is not a rank");
       rank = static_cast<std::int32_t>(*header.rank);
     }
     if (rank == kUnknown && is_only_one) rank = 0;
     if (rank != kUnknown) return Status::ok();
     return Status::error(
-        "the file specifies no rank; give it \"distributedInfo\": {\"rank\": N}, or name it "
+        "the file specifies no rank; add \"distributedInfo\": {\"rank\": N} to it, or name it "
         "rank-N.json");
   }
 
@@ -121,7 +121,7 @@ class PytorchReader {
       last_ns = std::max(last_ns, base_ns + file.reader->last_ns());
     }
     if (last_ns - first_ns > kLongestRunNs)
-      return Status::error("the times in the files lie more than 31 years apart");
+      return Status::error("the times in the files differ by more than 31 years");
     for (const File& file : files_) {
       const std::int64_t base_ns = timeline_.has_common_clock
                                        ? file.reader->header().base_ns.value_or(0)
@@ -132,11 +132,12 @@ class PytorchReader {
         timeline_.operations[i].end_ns += shift_ns;
       }
     }
-    timeline_.notes.emplace_back(timeline_.has_common_clock
-                                     ? "clocks of the nodes are taken as one: times of different "
-                                       "ranks are as exact as they were set"
-                                     : "clocks of the ranks were never compared: each file counts "
-                                       "from its own begin, and all are taken to begin at once");
+    timeline_.notes.emplace_back(
+        timeline_.has_common_clock
+            ? "clocks of the nodes are assumed to be synchronised: times of different ranks are "
+              "only as accurate as these clocks"
+            : "clocks of the ranks were never compared: times count from the beginning of each "
+              "file, and all files are assumed to begin at the same time");
     return Status::ok();
   }
 
@@ -158,7 +159,7 @@ class PytorchReader {
     }
     if (ignored_count != 0)
       timeline_.notes.push_back(std::to_string(ignored_count) +
-                                " events are no operations (flows, marks, counters, copies of "
+                                " events are not operations (flows, marks, counters, copies of "
                                 "annotations) and were omitted");
     timeline_.has_grid = false;
     timeline_.sizes.dp = world_size_;

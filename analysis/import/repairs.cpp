@@ -12,20 +12,20 @@ struct KindText {
 };
 constexpr KindText kTexts[kRepairKindCount] = {
     {"negative_duration", "operations end before they begin",
-     "the sign of the duration was dropped; where operations of their name never last so, each "
-     "lasts as long as usual"},
+     "the sign of the duration was dropped; if operations of this name never have that duration, "
+     "the usual one was used"},
     {"missing_duration", "operations have no duration",
-     "each lasts as long as usual, at most until the next one begins"},
-    {"missing_end", "operations begin and do not end",
-     "each lasts as long as usual, at most until the next one begins"},
-    {"missing_begin", "operations end without a begin",
-     "each lasted as long as usual, at most since the one before ended; those without a name were "
-     "omitted"},
-    {"duplicate", "operations are in the file more than once", "they were taken once"},
-    {"step_order", "operations have a step that does not fit between their neighbours'",
-     "they got that of their neighbours"},
-    {"overlap", "operations overlap another of their track",
-     "they are shown in rows of their own; no time was changed"},
+     "the usual duration was used, at most until the next operation begins"},
+    {"missing_end", "operations have no end",
+     "the usual duration was used, at most until the next operation begins"},
+    {"missing_begin", "operations have no begin",
+     "the usual duration was used, at most since the previous operation ended; operations without "
+     "a name were omitted"},
+    {"duplicate", "operations occur in the file more than once", "each was read once"},
+    {"step_order", "operations have a step number that is out of order",
+     "the step number of their neighbours was used"},
+    {"overlap", "operations overlap another operation of their track",
+     "they are shown in separate rows; no time was changed"},
 };
 const KindText& text_of(RepairKind kind) { return kTexts[static_cast<std::size_t>(kind)]; }
 

@@ -74,9 +74,9 @@ class OperationStream final : public CallStream {
 Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                          std::unique_ptr<TimelineRun>& run) {
   if (timeline.operations.empty())
-    return Status::error("there are no operations in " + timeline.source);
+    return Status::error(timeline.source + " contains no operations");
   if (timeline.names.size() >= kFirstReservedRegion - 1)
-    return Status::error(timeline.source + " has more than 65000 names of operations");
+    return Status::error(timeline.source + " has more than 65000 operation names");
   if (timeline.operations.size() >= UINT32_MAX)
     return Status::error(timeline.source + " has more than 2^32 operations");
   const auto has_step = [](const Operation& operation) { return operation.step != kUnknown; };
@@ -86,7 +86,7 @@ Status TimelineRun::make(Timeline timeline, const ParallelGrid& grid, const Oper
   if (std::none_of(timeline.operations.begin(), timeline.operations.end(), has_step) &&
       std::none_of(timeline.regions.begin(), timeline.regions.end(), is_mpi)) {
     timeline.notes.emplace_back(
-        "no operation has a step number (args.step): nothing can be compared step by step");
+        "no operation has a step number (args.step): steps cannot be compared");
   }
   std::vector<std::int32_t> rank_of_track;
   for (Track& track : timeline.tracks) {

@@ -21,7 +21,8 @@ namespace megascope::importer {
 class TimelineRun final : public RecordSource {
  public:
   /// Creates the run. grid: layout of the ranks. table: used only during the call. Returns an error
-  /// if the timeline does not fit the grid.
+  /// if a track has coordinates outside of the grid, if there are no operations, or if there are
+  /// more names, operations or overlapping operations than are supported.
   static Status make(Timeline timeline, const ParallelGrid& grid, const OperationTable& table,
                      std::unique_ptr<TimelineRun>& run);
 

@@ -6,11 +6,11 @@ namespace megascope::importer {
 
 Status read_whole(const JsonEvent& event, double max_us, WholeEvent& whole) {
   const std::optional<double> begin_us = event.number("ts");
-  if (!begin_us) return Status::error("\"ts\" is missing or no number");
+  if (!begin_us) return Status::error("\"ts\" is missing or not a number");
   if (!(std::fabs(*begin_us) <= max_us)) return Status::error("\"ts\" is out of range");
-  if (event.text("name").empty()) return Status::error("it has no name");
+  if (event.text("name").empty()) return Status::error("\"name\" is missing or empty");
   if (!event.text("dur").empty() || event.list("dur") != nullptr)
-    return Status::error("\"dur\" is no number");
+    return Status::error("\"dur\" is not a number");
   const Thousandths begin = *event.thousandths("ts");
   const std::optional<Thousandths> length = event.thousandths("dur");
   const double length_us = event.number("dur").value_or(0.0);

@@ -18,9 +18,9 @@ namespace megascope::analysis {
 /// The previous synchronisation of a track with its partner. This is the latest of three
 /// operations: the previous message with the same partner in the same direction, the previous
 /// collective on the same communicator, and the previous collective on all ranks. time_ns is a time
-/// of the track itself. In MessageEnd::met_at_start it is the start of a previous message; in all
-/// other cases it is the end of the operation.
-struct Meeting {
+/// of the track itself. In MessageEnd::sync_before_start it is the start of a previous message; in
+/// all other cases it is the end of the operation.
+struct SyncPoint {
   std::uint64_t time_ns = 0;           ///< 0: there was no such operation
   std::uint32_t wait_point_count = 0;  ///< wait points of the track before time_ns
 };
@@ -44,10 +44,10 @@ struct MessageEnd {
       enter_ns = 0;  ///< entry of the call that completed it; equal to start_ns for blocking calls
   std::uint64_t leave_ns = 0;
   std::uint64_t bytes = 0;
-  Meeting met_at_start;  ///< previous synchronisation, by its start. Used if the partner waits for
-                         ///< this end
-  Meeting
-      met_at_end;  ///< previous synchronisation, by its end. Used if this end waits for the partner
+  SyncPoint sync_before_start;  ///< previous synchronisation, by its start. Used if the partner
+                                ///< waits for this end
+  SyncPoint sync_before_end;   ///< previous synchronisation, by its end. Used if this end waits for
+                               ///< the partner
   Track track = 0;             ///< track that started it
   Track wait_point_track = 0;  ///< track that completed it; differs from `track` if another thread
                                ///< completed the request
@@ -71,8 +71,9 @@ struct CollectiveEnd {
       enter_ns = 0;  ///< entry of the call that completed it; equal to start_ns for blocking calls
   std::uint64_t leave_ns = 0;
   std::uint64_t block_bytes = 0;  ///< CollectiveShape::bytes
-  Meeting met;  ///< the latest previous collective on this communicator or on all ranks, by its end
-  Track track = 0;                          ///< track that began it
+  SyncPoint last_sync;  ///< the latest previous collective on this communicator or on all ranks, by
+                        ///< its end
+  Track track = 0;      ///< track that began it
   Track wait_point_track = 0;               ///< track that completed it
   std::uint32_t start_wait_point = 0;       ///< wait points of `track` before start_ns
   std::uint32_t wait_point = kNoWaitPoint;  ///< number on wait_point_track

@@ -23,7 +23,7 @@ class ProcessComms {
                            rank_count(comm->members) + rank_count(comm->remote_members) >=
                                source.world_size();
       comms_.push_back(
-          {.index = index, .is_sure = is_sure, .has_all_ranks = has_all, .last_met = {}});
+          {.index = index, .is_sure = is_sure, .has_all_ranks = has_all, .last_sync = {}});
     }
   }
 
@@ -34,27 +34,27 @@ class ProcessComms {
   /// Returns whether its collectives can be matched.
   bool is_sure(Slot slot) const { return slot < comms_.size() && comms_[slot].is_sure; }
   /// Records that a blocking collective has ended. slot: is_sure(slot) is true.
-  void meet(Slot slot, Meeting meeting) {
-    comms_[slot].last_met = meeting;
-    if (comms_[slot].has_all_ranks) met_all_ = meeting;
+  void note_sync(Slot slot, SyncPoint sync) {
+    comms_[slot].last_sync = sync;
+    if (comms_[slot].has_all_ranks) last_sync_all_ = sync;
   }
   /// Returns the last collective on this communicator, or on all ranks, whichever ended later.
-  Meeting last_met(Slot slot) const {
-    const Meeting here = slot < comms_.size() ? comms_[slot].last_met : Meeting{};
-    return here.time_ns > met_all_.time_ns ? here : met_all_;
+  SyncPoint last_sync(Slot slot) const {
+    const SyncPoint here = slot < comms_.size() ? comms_[slot].last_sync : SyncPoint{};
+    return here.time_ns > last_sync_all_.time_ns ? here : last_sync_all_;
   }
   /// Returns the last collective on all ranks of the run.
-  Meeting last_met_all() const { return met_all_; }
+  SyncPoint last_sync_all() const { return last_sync_all_; }
 
  private:
   struct Comm {
     CommTable::Index index = CommTable::kNone;
     bool is_sure = false;
     bool has_all_ranks = false;
-    Meeting last_met;
+    SyncPoint last_sync;
   };
   std::vector<Comm> comms_;
-  Meeting met_all_;
+  SyncPoint last_sync_all_;
 };
 
 }  // namespace megascope::analysis

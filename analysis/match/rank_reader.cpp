@@ -152,7 +152,7 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
                     .enter_ns = now.call->enter_ns,
                     .leave_ns = now.call->leave_ns,
                     .block_bytes = shape.bytes,
-                    .met = comms_.last_met(step.slot),
+                    .last_sync = comms_.last_sync(step.slot),
                     .track = now.track,
                     .wait_point_track = now.track,
                     .start_wait_point = now.wait_point != kNoWaitPoint
@@ -174,7 +174,7 @@ void RankReader::add_collective(const CollectiveStep& step, Now& now, Outbox& ou
                         comm.remote_members.front().first < comm.members.front().first;
   if (!is_request || step.collective->request() == kNoRequest) {
     if (!end.is_pending)
-      comms_.meet(step.slot, {end.leave_ns, wait_point_counts_[now.track - first_track_]});
+      comms_.note_sync(step.slot, {end.leave_ns, wait_point_counts_[now.track - first_track_]});
     return out.add(end);
   }
   open_collectives_.add(step.collective->request(), end);

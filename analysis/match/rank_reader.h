@@ -61,7 +61,7 @@ class RankReader {
     bool has_receives = false;
   };
   struct Partner {
-    Meeting sent_start, sent_end, received_start, received_end;
+    SyncPoint sent_start, sent_end, received_start, received_end;
   };
   /// The processes that this one exchanges messages with.
   class Partners {

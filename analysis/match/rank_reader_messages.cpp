@@ -4,7 +4,7 @@
 namespace megascope::analysis {
 namespace {
 
-bool later(const Meeting& a, const Meeting& b) { return a.time_ns > b.time_ns; }
+bool later(const SyncPoint& a, const SyncPoint& b) { return a.time_ns > b.time_ns; }
 
 }  // namespace
 
@@ -30,8 +30,8 @@ void RankReader::begin(MessageEnd& end, events::Message message, const Now& now,
          .enter_ns = now.call->enter_ns,
          .leave_ns = now.call->enter_ns,
          .bytes = message.bytes(),
-         .met_at_start = comms_.last_met(message.comm()),
-         .met_at_end = {},
+         .sync_before_start = comms_.last_sync(message.comm()),
+         .sync_before_end = {},
          .track = now.track,
          .wait_point_track = now.track,
          .start_wait_point = wait_points,
@@ -42,8 +42,8 @@ void RankReader::begin(MessageEnd& end, events::Message message, const Now& now,
          .is_send = is_send};
   if (end.partner < 0) return;
   Partner& partner = partners_.of(end);
-  Meeting& before = is_send ? partner.sent_start : partner.received_start;
-  if (later(before, end.met_at_start)) end.met_at_start = before;
+  SyncPoint& before = is_send ? partner.sent_start : partner.received_start;
+  if (later(before, end.sync_before_start)) end.sync_before_start = before;
   before = {end.start_ns, wait_points};
 }
 
@@ -55,12 +55,12 @@ void RankReader::end(MessageEnd& message, Now& now) {
   message.leave_ns = now.call->leave_ns;
   message.is_alone = message.is_send ? !now.has_receives : !now.has_sends;
   if (message.partner < 0) return;
-  message.met_at_end = message.comm == CommTable::kNone
-                           ? comms_.last_met_all()
-                           : comms_.last_met(static_cast<Slot>(now.call->comm));
+  message.sync_before_end = message.comm == CommTable::kNone
+                                ? comms_.last_sync_all()
+                                : comms_.last_sync(static_cast<Slot>(now.call->comm));
   Partner& partner = partners_.of(message);
-  Meeting& before = message.is_send ? partner.sent_end : partner.received_end;
-  if (later(before, message.met_at_end)) message.met_at_end = before;
+  SyncPoint& before = message.is_send ? partner.sent_end : partner.received_end;
+  if (later(before, message.sync_before_end)) message.sync_before_end = before;
   before = {message.leave_ns, wait_point_counts_[now.track - first_track_]};
 }
 

@@ -90,16 +90,16 @@ class GridStep {
 
   /// A micro-batch through this rank's layers: two reductions over the tensor group a layer.
   void work(std::int32_t factor) {
-    const std::uint64_t piece_ns = spec_.piece_ns * static_cast<std::uint64_t>(factor);
-    const std::int32_t pieces = 2 * spec_.layers;
+    const std::uint64_t work_unit_ns = spec_.work_unit_ns * static_cast<std::uint64_t>(factor);
+    const std::int32_t work_units = 2 * spec_.layers;
     if (spec_.tp == 1) {
       ops_.push_back({.kind = OpKind::kWork,
-                      .pieces = pieces,
-                      .amount = piece_ns * static_cast<std::uint64_t>(pieces)});
+                      .work_units = work_units,
+                      .amount = work_unit_ns * static_cast<std::uint64_t>(work_units)});
       return;
     }
-    for (std::int32_t i = 0; i < pieces; ++i) {
-      ops_.push_back({.kind = OpKind::kWork, .amount = piece_ns});
+    for (std::int32_t i = 0; i < work_units; ++i) {
+      ops_.push_back({.kind = OpKind::kWork, .amount = work_unit_ns});
       reduce(CommRole::kTensor, kTensorBytes);
     }
   }
@@ -134,7 +134,7 @@ class GridStep {
     if (at_.pp == spec_.pp - 1) reduce(CommRole::kData, kScalarBytes);
     reduce(CommRole::kData, spec_.gradient_bytes);
     reduce(CommRole::kModel, kScalarBytes);
-    ops_.push_back({.kind = OpKind::kWork, .pieces = 4, .amount = spec_.piece_ns * 4});
+    ops_.push_back({.kind = OpKind::kWork, .work_units = 4, .amount = spec_.work_unit_ns * 4});
   }
 
   const RunSpec& spec_;

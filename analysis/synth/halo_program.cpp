@@ -47,9 +47,9 @@ std::vector<Op> halo_step(const RunSpec& spec, std::int32_t rank) {
                      .tag = to.send_tag,
                      .amount = spec.message_bytes});
     }
-    ops.push_back({.kind = OpKind::kWork, .pieces = 2, .amount = spec.piece_ns * 2});
+    ops.push_back({.kind = OpKind::kWork, .work_units = 2, .amount = spec.work_unit_ns * 2});
     ops.push_back({.kind = OpKind::kWaitall});
-    ops.push_back({.kind = OpKind::kWork, .pieces = 2, .amount = spec.piece_ns * 2});
+    ops.push_back({.kind = OpKind::kWork, .work_units = 2, .amount = spec.work_unit_ns * 2});
   }
   ops.push_back({.kind = OpKind::kAllreduce, .amount = kResidualBytes});
   return ops;

@@ -19,8 +19,8 @@ struct Op {
   std::int32_t peer = -1;
   std::int32_t peer_world = -1;
   std::int32_t tag = 0;
-  std::int32_t pieces = 1;   ///< kWork: number of pieces with independent noise
-  std::uint64_t amount = 0;  ///< kWork: total ns of all pieces; others: bytes
+  std::int32_t work_units = 1;  ///< kWork: number of units of work with independent noise
+  std::uint64_t amount = 0;     ///< kWork: total ns of all units; others: bytes
 };
 
 /// Return the operations of one step of a rank; all steps are equal. The spec must be valid

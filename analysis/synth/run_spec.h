@@ -45,12 +45,12 @@ struct Fault {
   }
 };
 
-/// Variation of times without faults. Independent for each piece of work.
+/// Variation of times without faults. Independent for each unit of work.
 struct Noise {
-  double sigma = 0.02;        ///< sigma of the lognormal factor of each piece of work
+  double sigma = 0.02;        ///< sigma of the lognormal factor of each unit of work
   double link_sigma = 0.02;   ///< sigma of the lognormal factor of each transfer
-  double pareto_share = 0.0;  ///< fraction of the pieces that take (1 + 0.2 × (Pareto(2.5) − 1))
-                              ///< times as long
+  double pareto_share = 0.0;  ///< fraction of the units of work that take longer, by the factor
+                              ///< (1 + 0.2 × (Pareto(2.5) − 1))
   double pause_share = 0.0;   ///< fraction of a rank's steps that contain one pause, like that of a
                               ///< garbage collector
   double
@@ -77,7 +77,7 @@ struct RunSpec {
   std::int32_t steps = 20;
   std::int32_t ranks_per_host = 8;
   std::uint64_t
-      piece_ns = 200'000;  ///< half of a layer's forward work; kHalo: half of a sweep's work
+      work_unit_ns = 200'000;  ///< half of a layer's forward work; kHalo: half of a sweep's work
   std::uint64_t message_bytes = 4 << 20;  ///< between stages or neighbours
   std::uint64_t gradient_bytes = 64 << 20;
   Noise noise;

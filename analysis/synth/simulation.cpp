@@ -177,7 +177,7 @@ class Simulation {
   bool perform(std::int32_t index, Rank& rank, const Op& op) {
     switch (op.kind) {
       case OpKind::kWork:
-        rank.now += model_.work_ns(rank.state, index, rank.step, rank.work_index++, op.pieces,
+        rank.now += model_.work_ns(rank.state, index, rank.step, rank.work_index++, op.work_units,
                                    static_cast<double>(op.amount));
         return true;
       case OpKind::kAllreduce:

@@ -74,20 +74,20 @@ WorkModel::Step WorkModel::begin_step(std::int32_t rank, std::int32_t step, doub
 }
 
 double WorkModel::work_ns(const Step& state, std::int32_t rank, std::int32_t step,
-                          std::int32_t index, std::int32_t pieces, double amount_ns) const {
+                          std::int32_t index, std::int32_t work_units, double amount_ns) const {
   Random random(spec_.seed,
                 key(kWork, static_cast<std::uint64_t>(rank), static_cast<std::uint64_t>(step)),
                 static_cast<std::uint64_t>(index));
-  const double piece_ns = amount_ns / pieces;
+  const double work_unit_ns = amount_ns / work_units;
   double sum = 0.0;
-  for (std::int32_t i = 0; i < pieces; ++i) {
+  for (std::int32_t i = 0; i < work_units; ++i) {
     double factor = std::exp(spec_.noise.sigma * random.normal());
     if (spec_.noise.pareto_share > 0.0 && random.uniform() < spec_.noise.pareto_share) {
       factor *= 1.0 + kParetoScale * (std::pow(random.uniform(), -1.0 / kParetoShape) - 1.0);
     }
     sum += factor;
   }
-  double time_ns = sum * piece_ns * state.factor;
+  double time_ns = sum * work_unit_ns * state.factor;
   if (index == state.garbage_at) time_ns += state.garbage_ns;
   if (index == state.stall_at) time_ns += state.stall_ns;
   return time_ns;

@@ -34,7 +34,7 @@ class WorkModel {
 
   /// Returns the duration of work operation `index` of the step, in ns.
   double work_ns(const Step& state, std::int32_t rank, std::int32_t step, std::int32_t index,
-                 std::int32_t pieces, double amount_ns) const;
+                 std::int32_t work_units, double amount_ns) const;
   /// Returns the duration of message `number` of the step from rank `from` to rank `to`, in ns.
   /// Ranks are world ranks.
   double transfer_ns(std::int32_t from, std::int32_t to, std::int32_t step, std::uint64_t number,

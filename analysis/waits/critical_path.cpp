@@ -32,7 +32,7 @@ class Walk {
   bool to_last_wait() {
     std::uint32_t& left = left_[track_];
     while (left != 0) {
-      const WaitingPoint& wait_point = wait_points_[track_][--left];
+      const ClassifiedWaitPoint& wait_point = wait_points_[track_][--left];
       if (wait_point.enter_ns >= time_ns_) continue;
       const std::uint64_t begin_ns = wait_point.enter_ns + wait_point.wait_ns;
       add_outside(std::min(wait_point.leave_ns(), time_ns_));
@@ -51,7 +51,7 @@ class Walk {
     path_.outside_ns += time_ns_ - until_ns;
     go_to(until_ns);
   }
-  void add_call(const WaitingPoint& wait_point, std::uint64_t until_ns) {
+  void add_call(const ClassifiedWaitPoint& wait_point, std::uint64_t until_ns) {
     if (until_ns >= time_ns_) return;
     path_.by_function_ns[tables_.function_of(
         track_, static_cast<RegionId>(wait_point.region))] += time_ns_ - until_ns;

@@ -18,7 +18,7 @@ class Replay {
       TrackState& track = tracks_[i];
       track.marks.reserve(wait_points[i].size() + 1);
       track.marks.emplace_back();
-      for (const WaitingPoint& wait_point : wait_points[i])
+      for (const ClassifiedWaitPoint& wait_point : wait_points[i])
         track.marks.push_back({track.marks.back().waited_ns + wait_point.wait_ns, 0.0});
       track.left = static_cast<std::uint32_t>(wait_points[i].size());
     }
@@ -57,7 +57,7 @@ class Replay {
     constexpr std::uint32_t kAhead = 4;
     TrackState& track = tracks_[index];
     while (track.left != 0) {
-      const WaitingPoint& wait_point = wait_points_[index][track.left - 1];
+      const ClassifiedWaitPoint& wait_point = wait_points_[index][track.left - 1];
       if (track.left >
           kAhead) {  // hardware prefetchers do not recognise many streams that run backwards
         __builtin_prefetch(&wait_points_[index][track.left - 1 - kAhead]);
@@ -79,14 +79,14 @@ class Replay {
   }
 
   void distribute(Track track, std::uint32_t index) {
-    const WaitingPoint& wait_point = wait_points_[track][index];
+    const ClassifiedWaitPoint& wait_point = wait_points_[track][index];
     const double cost = static_cast<double>(wait_point.wait_ns) * (1 + tracks_[track].rate);
     const Track root_cause_track = wait_point.root_cause();
     TrackState& root_cause = tracks_[root_cause_track];
     const std::uint32_t end = std::min(wait_point.root_cause_wait_point, root_cause.left);
-    const std::uint64_t root_cause_waited = waited(root_cause_track, wait_point.root_cause_met,
+    const std::uint64_t root_cause_waited = waited(root_cause_track, wait_point.root_cause_sync,
                                                    end);
-    const auto own_waited = static_cast<std::int64_t>(waited(track, wait_point.own_met, index));
+    const auto own_waited = static_cast<std::int64_t>(waited(track, wait_point.own_sync, index));
     const auto delay = std::max<std::int64_t>(
         0, wait_point.later_ns() - static_cast<std::int64_t>(root_cause_waited) + own_waited);
     const double whole = static_cast<double>(delay) + static_cast<double>(root_cause_waited);
@@ -96,7 +96,7 @@ class Replay {
     costs_.direct_ns[root_cause_track] += own_part / (1 + tracks_[track].rate);
     if (root_cause_waited == 0) return;
     root_cause.marks[end].rate_change += cost / whole;
-    root_cause.marks[wait_point.root_cause_met].rate_change -= cost / whole;
+    root_cause.marks[wait_point.root_cause_sync].rate_change -= cost / whole;
   }
 
   const WaitStates::WaitPoints& wait_points_;

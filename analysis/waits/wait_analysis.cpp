@@ -19,7 +19,7 @@ class WaitsByRootCause {
  public:
   explicit WaitsByRootCause(std::size_t track_count) : sums_(track_count) {}
 
-  void add(const WaitingPoint& wait_point) {
+  void add(const ClassifiedWaitPoint& wait_point) {
     const Track root_cause = wait_point.root_cause();
     if (root_cause >= sums_.size()) return;
     Sums& sums = sums_[root_cause];
@@ -52,11 +52,11 @@ class WaitsByRootCause {
 };
 
 void add_waits(WaitAnalysis& analysis, WaitsByRootCause& by_root_cause, RankWaits& rank,
-               const GrowingArray<WaitingPoint>& wait_points, const MatchTables& tables,
+               const GrowingArray<ClassifiedWaitPoint>& wait_points, const MatchTables& tables,
                Track track) {
   std::vector<std::array<WaitSum, kWaitKindCount>> by_region;
   std::vector<WaitSum> by_comm(tables.comms.size());
-  for (const WaitingPoint& wait_point : wait_points) {
+  for (const ClassifiedWaitPoint& wait_point : wait_points) {
     if (wait_point.wait_ns == 0) continue;
     if (wait_point.region >= by_region.size()) by_region.resize(std::size_t{wait_point.region} + 1);
     by_region[wait_point.region][wait_point.kind_bits].add(wait_point.wait_ns);

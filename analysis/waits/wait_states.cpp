@@ -37,49 +37,50 @@ std::uint64_t time_between(std::uint64_t early_ns, std::uint64_t late_ns) {
 }  // namespace
 
 void WaitStates::add_wait_point(Track track, const WaitPoint& wait_point) {
-  WaitingPoint waiting;
-  waiting.enter_ns = wait_point.enter_ns;
-  waiting.duration_ns = WaitingPoint::packed(
-                            time_between(wait_point.enter_ns, wait_point.leave_ns)) &
-                        WaitingPoint::kLongest;
-  waiting.region = wait_point.region;
-  wait_points_[track].push_back(waiting);
+  ClassifiedWaitPoint classified;
+  classified.enter_ns = wait_point.enter_ns;
+  classified.duration_ns = ClassifiedWaitPoint::packed(
+                               time_between(wait_point.enter_ns, wait_point.leave_ns)) &
+                           ClassifiedWaitPoint::kLongest;
+  classified.region = wait_point.region;
+  wait_points_[track].push_back(classified);
 }
 
 /// If a call waited for several operations, the one that started last counts.
 void WaitStates::apply(const Found& found) {
-  WaitingPoint& wait_point = wait_points_[found.track][found.wait_point];
-  if (found.wait.wait_ns <= wait_point.wait_ns) return;
-  WaitingPoint waiting = found.wait;
-  waiting.region = wait_point.region;
-  waiting.duration_ns = wait_point.duration_ns;
-  wait_point = waiting;
+  ClassifiedWaitPoint& wait_point = wait_points_[found.track][found.wait_point];
+  if (found.classified.wait_ns <= wait_point.wait_ns) return;
+  ClassifiedWaitPoint classified = found.classified;
+  classified.region = wait_point.region;
+  classified.duration_ns = wait_point.duration_ns;
+  wait_point = classified;
 }
 
 namespace {
 
-/// Wait state of `own`, which waited for `root_cause`: two ends of a message, or two members of a
-/// collective.
+/// Classifies the wait point of `own`, which waited for `root_cause`: two ends of a message, or two
+/// members of a collective.
 template <class End>
-WaitingPoint wait_between(const End& own, const End& root_cause, WaitKind kind,
-                          const Meeting& own_met, const Meeting& root_cause_met) {
+ClassifiedWaitPoint classify(const End& own, const End& root_cause, WaitKind kind,
+                             const SyncPoint& own_sync, const SyncPoint& root_cause_sync) {
   const std::uint64_t until_ns = std::min(root_cause.start_ns, own.leave_ns);
   const auto own_ns = static_cast<std::int64_t>(own.enter_ns -
-                                                std::min(own_met.time_ns, own.enter_ns));
+                                                std::min(own_sync.time_ns, own.enter_ns));
   const auto root_cause_ns = static_cast<std::int64_t>(
-      root_cause.start_ns - std::min(root_cause_met.time_ns, root_cause.start_ns));
-  WaitingPoint wait;
-  wait.enter_ns = own.enter_ns;
-  wait.wait_ns = WaitingPoint::packed(time_between(own.enter_ns, until_ns)) &
-                 WaitingPoint::kLongest;
-  wait.set_later(root_cause_ns - own_ns);
-  wait.set_root_cause(root_cause.track);
-  wait.root_cause_wait_point = root_cause.start_wait_point;
-  wait.root_cause_met = root_cause_met.wait_point_count;
-  wait.own_met = own_met.wait_point_count;
-  wait.comm = std::min(own.comm, WaitingPoint::kNoComm28) & WaitingPoint::kNoComm28;
-  wait.kind_bits = static_cast<std::uint32_t>(kind) & 0xF;
-  return wait;
+      root_cause.start_ns - std::min(root_cause_sync.time_ns, root_cause.start_ns));
+  ClassifiedWaitPoint classified;
+  classified.enter_ns = own.enter_ns;
+  classified.wait_ns = ClassifiedWaitPoint::packed(time_between(own.enter_ns, until_ns)) &
+                       ClassifiedWaitPoint::kLongest;
+  classified.set_later(root_cause_ns - own_ns);
+  classified.set_root_cause(root_cause.track);
+  classified.root_cause_wait_point = root_cause.start_wait_point;
+  classified.root_cause_sync = root_cause_sync.wait_point_count;
+  classified.own_sync = own_sync.wait_point_count;
+  classified.comm = std::min(own.comm, ClassifiedWaitPoint::kNoComm28) &
+                    ClassifiedWaitPoint::kNoComm28;
+  classified.kind_bits = static_cast<std::uint32_t>(kind) & 0xF;
+  return classified;
 }
 
 }  // namespace
@@ -88,8 +89,8 @@ void WaitStates::add_message(std::size_t task, const MessageEnd& send, const Mes
   if (receive.wait_point != kNoWaitPoint && send.start_ns > receive.enter_ns) {
     // The receiver's tracks are this task's.
     apply({receive.wait_point_track, receive.wait_point,
-           wait_between(receive, send, WaitKind::kLateSender, receive.met_at_end,
-                        send.met_at_start)});
+           classify(receive, send, WaitKind::kLateSender, receive.sync_before_end,
+                    send.sync_before_start)});
     return;
   }
   const bool waited = send.wait_point != kNoWaitPoint && receive.start_ns > send.enter_ns &&
@@ -97,8 +98,8 @@ void WaitStates::add_message(std::size_t task, const MessageEnd& send, const Mes
                       (send.is_alone || send.bytes > kMayHaveLeft);
   if (!waited) return;
   tasks_[task].found.push_back({send.wait_point_track, send.wait_point,
-                                wait_between(send, receive, WaitKind::kLateReceiver,
-                                             send.met_at_end, receive.met_at_start)});
+                                classify(send, receive, WaitKind::kLateReceiver,
+                                         send.sync_before_end, receive.sync_before_start)});
 }
 
 void WaitStates::add_collective(std::size_t task, const Collective& collective) {
@@ -123,8 +124,9 @@ void WaitStates::add_collective(std::size_t task, const Collective& collective) 
       continue;
     if (kind == WaitKind::kOther && end.leave_ns < root_cause->start_ns)
       continue;  // it did not wait
-    tasks_[task].found.push_back({end.wait_point_track, end.wait_point,
-                                  wait_between(end, *root_cause, kind, end.met, root_cause->met)});
+    tasks_[task].found.push_back(
+        {end.wait_point_track, end.wait_point,
+         classify(end, *root_cause, kind, end.last_sync, root_cause->last_sync)});
   }
 }
 

@@ -34,7 +34,7 @@ inline constexpr std::size_t kWaitKindCount = static_cast<std::size_t>(WaitKind:
 /// track, root_cause()), and where the two last synchronised. Packed, because there is one for
 /// nearly every call: durations have 48 bits (78 hours), later_ns() has 47 bits and a sign; larger
 /// values are clamped. wait_ns is 0 if the track did not wait; the fields below it are then unset.
-struct WaitingPoint {
+struct ClassifiedWaitPoint {
   std::uint64_t enter_ns = 0;
   std::uint64_t duration_ns : 48 = 0;
   std::uint64_t region : 16 = kNoRegion;  ///< RegionId
@@ -45,8 +45,8 @@ struct WaitingPoint {
   std::uint32_t root_cause_wait_point = 0;  ///< wait points of the delaying track before it started
                                             ///< its operation
   std::uint32_t
-      root_cause_met = 0;  ///< wait points of the delaying track before the two last synchronised
-  std::uint32_t own_met = 0;  ///< wait points of this track before the two last synchronised
+      root_cause_sync = 0;  ///< wait points of the delaying track before the two last synchronised
+  std::uint32_t own_sync = 0;  ///< wait points of this track before the two last synchronised
   std::uint32_t comm : 28 = kNoComm28;  ///< CommTable::Index
   std::uint32_t kind_bits : 4 = 0;
 
@@ -77,7 +77,7 @@ struct WaitingPoint {
     root_cause_low = static_cast<std::uint16_t>(track);
   }
 };
-static_assert(sizeof(WaitingPoint) == 48);
+static_assert(sizeof(ClassifiedWaitPoint) == 48);
 static_assert(kWaitKindCount <= 16);
 
 /// Costs of all collectives of one function on one communicator.
@@ -109,7 +109,7 @@ class WaitStates final : public MatchSink {
   void add_collective(std::size_t task, const Collective& collective) override;
   void end_window() override;
 
-  using WaitPoints = std::vector<GrowingArray<WaitingPoint>>;
+  using WaitPoints = std::vector<GrowingArray<ClassifiedWaitPoint>>;
   const WaitPoints& wait_points() const { return wait_points_; }  ///< by track, then number
   CollectiveCosts collective_costs() const;
 
@@ -117,7 +117,7 @@ class WaitStates final : public MatchSink {
   struct Found {
     Track track = 0;
     std::uint32_t wait_point = 0;
-    WaitingPoint wait;
+    ClassifiedWaitPoint classified;
   };
   struct Task {
     std::vector<Found>

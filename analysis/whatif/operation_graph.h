@@ -17,7 +17,7 @@ inline constexpr std::uint32_t kNone = 0xFFFFFFFF;
 /// it was entered. Replays use 0.
 inline constexpr float kUnknownDuration = -1.0F;
 
-/// A piece of a rank's time: work, or a communication call. It starts when `before` has ended. It
+/// A segment of a rank's time: work, or a communication call. It starts when `before` has ended. It
 /// ends
 /// - without a group: duration_ns after its start;
 /// - with a group (the operations of a message or of a collective): duration_ns after the last

@@ -84,9 +84,9 @@ ProgramGraph::ProgramGraph(const RecordSource& source, const analysis::MatchTabl
 
 void ProgramGraph::add_call(analysis::Track track, const Call& call) {
   const std::size_t process_index = tables_.owner(track).process_index;
-  pieces::ProgramPieces& process = processes_[process_index];
+  segments::ProgramSegments& process = processes_[process_index];
   if (track == process.track() && process.add(call))
-    index_.add(track, call.enter_ns, piece_key(process_index, process.added_count() - 1));
+    index_.add(track, call.enter_ns, segment_key(process_index, process.added_count() - 1));
 }
 
 OperationGraph ProgramGraph::take() {
@@ -94,17 +94,17 @@ OperationGraph ProgramGraph::take() {
   graph.world_ranks = source_.world_ranks();
   graph.limitations = std::move(plan_.limitations);
   graph.names = names_.take();
-  std::vector<pieces::Piece> all;
-  PieceNumbers numbers;
-  for (pieces::ProgramPieces& process : processes_) {
-    const std::vector<pieces::Piece> own = process.take();
+  std::vector<segments::Segment> all;
+  SegmentNumbers numbers;
+  for (segments::ProgramSegments& process : processes_) {
+    const std::vector<segments::Segment> own = process.take();
     all.insert(all.end(), own.begin(), own.end());
     numbers.add_process(own.size());
   }
   processes_.clear();
-  for (pieces::Piece& piece : all) {
-    const auto step = static_cast<std::size_t>(piece.step);
-    if (step < plan_.numbers.size()) piece.step = plan_.numbers[step];
+  for (segments::Segment& segment : all) {
+    const auto step = static_cast<std::size_t>(segment.step);
+    if (step < plan_.numbers.size()) segment.step = plan_.numbers[step];
   }
   if (all.empty() && graph.limitations.empty())
     graph.limitations.emplace_back("nothing was replayed: no operation has a step number");

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "analysis/detect/step_times.h"
-#include "analysis/pieces/program_pieces.h"
+#include "analysis/segments/program_segments.h"
 #include "analysis/whatif/graph_builder.h"
 #include "analysis/whatif/waits_between.h"
 
@@ -56,9 +56,9 @@ class ProgramGraph final : public analysis::MatchSink {
   const RecordSource& source_;
   const analysis::MatchTables& tables_;
   StepPlan plan_;
-  pieces::Names names_;
-  std::vector<pieces::ProgramPieces> processes_;
-  PieceIndex index_;
+  segments::Names names_;
+  std::vector<segments::ProgramSegments> processes_;
+  SegmentIndex index_;
   WaitSink waits_;
 };
 

@@ -29,12 +29,18 @@ class Readings {
   Readings(const Player& player, bool has_costs_only)
       : player_(player), has_costs_only_(has_costs_only) {}
 
-  /// Call once, before read(). subjects: the subjects made from WhatIfOptions::asked. Replays the
-  /// whole run, and replays it without the slowness of all subjects together. Sets `gain` of each
-  /// subject. If has_costs_only is false, also sets `alone` and `alone_at_mean`.
+  /// Computes the step times that the accessors below return, and does for `subjects` what read()
+  /// does. Call once, before read(). subjects: the subjects made from WhatIfOptions::asked.
   void read_asked(std::span<Subject> subjects);
-  /// Sets `gain` of each subject. If has_costs_only is false, also sets `alone` and
-  /// `alone_at_mean`. Call after read_asked().
+  /// Sets three ratios of mean step times in Subject::scenario of each subject (Scenario in
+  /// what_if.h defines them). Call after read_asked().
+  /// - gain: how many times as fast the run is if only this subject is not slow;
+  /// - alone: how many times as long a step takes if only this subject is slow, relative to a run
+  ///   without any slowness;
+  /// - alone_at_mean: how many times as long a step takes if this subject has recorded durations
+  ///   and everything else typical ones, relative to a run with typical durations.
+  ///
+  /// `alone` and `alone_at_mean` are not set if has_costs_only is true.
   void read(std::span<Subject> subjects);
 
   /// Return the time of each step in ns: steps_ns() with recorded durations, ideal_steps_ns() with

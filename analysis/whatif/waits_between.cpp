@@ -10,28 +10,28 @@ constexpr std::uint64_t kEagerBytes = 4096;
 
 }  // namespace
 
-PieceKey PieceIndex::at(analysis::Track track, std::uint64_t begin_ns) const {
+SegmentKey SegmentIndex::at(analysis::Track track, std::uint64_t begin_ns) const {
   const auto& entries = by_track_[track];
   if (entries.empty() || entries.back().begin_ns < begin_ns)
-    return kNoPiece;  // the usual case for calls that are not replayed
+    return kNoSegment;  // the usual case for calls that are not replayed
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), begin_ns,
       [](const Entry& entry, std::uint64_t wanted) { return entry.begin_ns < wanted; });
-  return found->begin_ns == begin_ns ? found->piece : kNoPiece;
+  return found->begin_ns == begin_ns ? found->segment : kNoSegment;
 }
 
 void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send,
                            const analysis::MessageEnd& receive) {
-  const PieceKey received = index_.at(receive.track, receive.enter_ns);
-  if (received == kNoPiece) return;
-  const PieceKey sent = index_.at(send.track, send.start_ns);
-  const PieceKey posted = index_.at(receive.track, receive.start_ns);
-  if (sent == kNoPiece || posted == kNoPiece) return;
-  const PieceKey send_end = index_.at(send.track, send.enter_ns);
+  const SegmentKey received = index_.at(receive.track, receive.enter_ns);
+  if (received == kNoSegment) return;
+  const SegmentKey sent = index_.at(send.track, send.start_ns);
+  const SegmentKey posted = index_.at(receive.track, receive.start_ns);
+  if (sent == kNoSegment || posted == kNoSegment) return;
+  const SegmentKey send_end = index_.at(send.track, send.enter_ns);
   std::vector<Need>& needs = tasks_[task].needs;
   needs.push_back({received, sent});
   needs.push_back({received, posted});
-  if (send_end == kNoPiece) return;
+  if (send_end == kNoSegment) return;
   // The send waited for its receive if most of its time lies before the receive was posted.
   const bool is_late = receive.start_ns > send.enter_ns && receive.start_ns < send.leave_ns &&
                        receive.start_ns - send.enter_ns > send.leave_ns - receive.start_ns &&
@@ -44,18 +44,19 @@ void WaitSink::add_message(std::size_t task, const analysis::MessageEnd& send,
 /// Each member needs the root, and the root needs each member, unless the waiting call returned
 /// before the other one began.
 void WaitSink::add_rooted(Task& task, const analysis::Collective& collective,
-                          const Meeting& meeting) {
+                          const Instance& instance) {
   const auto add = [&](std::size_t waiting, std::size_t needed) {
     const bool has_waited = collective.members[needed].start_ns <=
                             collective.members[waiting].leave_ns;
-    if (has_waited && meeting.ends[waiting] != kNoPiece && meeting.starts[needed] != kNoPiece) {
-      task.needs.push_back({meeting.ends[waiting], meeting.starts[needed]});
+    if (has_waited && instance.ends[waiting] != kNoSegment &&
+        instance.starts[needed] != kNoSegment) {
+      task.needs.push_back({instance.ends[waiting], instance.starts[needed]});
     }
   };
-  for (std::size_t i = 0; i < meeting.ends.size(); ++i) {
+  for (std::size_t i = 0; i < instance.ends.size(); ++i) {
     add(i, i);
     if (!collective.members[i].is_root) continue;
-    for (std::size_t j = 0; j < meeting.ends.size(); ++j) {
+    for (std::size_t j = 0; j < instance.ends.size(); ++j) {
       if (j == i) continue;
       add(i, j);
       add(j, i);
@@ -64,23 +65,23 @@ void WaitSink::add_rooted(Task& task, const analysis::Collective& collective,
 }
 
 void WaitSink::add_collective(std::size_t task, const analysis::Collective& collective) {
-  Meeting meeting;
+  Instance instance;
   std::uint64_t latest_ns = 0;
   for (const analysis::CollectiveEnd& member : collective.members) {
-    const PieceKey start = index_.at(member.track, member.start_ns);
-    if (start == kNoPiece)
+    const SegmentKey start = index_.at(member.track, member.start_ns);
+    if (start == kNoSegment)
       return;  // it began before the replayed steps: when it could end is unknown
-    meeting.starts.push_back(start);
-    meeting.ends.push_back(index_.at(member.track, member.enter_ns));
+    instance.starts.push_back(start);
+    instance.ends.push_back(index_.at(member.track, member.enter_ns));
     latest_ns = std::max(latest_ns, member.start_ns);
   }
   const bool all_wait = std::all_of(
       collective.members.begin(), collective.members.end(),
       [latest_ns](const analysis::CollectiveEnd& member) { return member.leave_ns >= latest_ns; });
   if (all_wait || is_synchronous_)
-    tasks_[task].meetings.push_back(std::move(meeting));
+    tasks_[task].instances.push_back(std::move(instance));
   else
-    add_rooted(tasks_[task], collective, meeting);
+    add_rooted(tasks_[task], collective, instance);
 }
 
 std::vector<WaitSink::Need> WaitSink::take_needs() {
@@ -94,13 +95,13 @@ std::vector<WaitSink::Need> WaitSink::take_needs() {
   return all;
 }
 
-std::vector<WaitSink::Meeting> WaitSink::take_meetings() {
-  std::vector<Meeting> all;
+std::vector<WaitSink::Instance> WaitSink::take_instances() {
+  std::vector<Instance> all;
   for (Task& task : tasks_) {
-    for (Meeting& meeting : task.meetings) all.push_back(std::move(meeting));
-    task.meetings = {};
+    for (Instance& instance : task.instances) all.push_back(std::move(instance));
+    task.instances = {};
   }
-  std::ranges::sort(all, {}, &Meeting::starts);  // by time, not by the task that found them
+  std::ranges::sort(all, {}, &Instance::starts);  // by time, not by the task that found them
   return all;
 }
 

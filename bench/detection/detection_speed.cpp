@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   std::printf(
-      "%llu calls, %zu ranks, %d steps, %zu culprits: reading %.3f s (%.1f M/s), detection %.3f s "
+      "%llu calls, %zu ranks, %d steps, %zu root causes: reading %.3f s (%.1f M/s), detection %.3f "
+      "s "
       "(%.1f M/s), peak %ld KiB (%.1f B a call)\n",
       count, run->world_ranks().size(), detection.step_count, detection.root_causes.size(),
       read - start, 1e-6 * static_cast<double>(count) / (read - start), end - read,

@@ -7,7 +7,7 @@
 
 namespace megascope::bench {
 
-/// What an oracle is told of a true culprit: all but whether it is there.
+/// What an oracle knows of a true root cause: everything except whether it is present.
 struct OracleHint {
   bool is_link = false;
   std::vector<std::int32_t> ranks;  ///< of a link its two ends

@@ -178,8 +178,8 @@ RunSpec draw_spec(const Cell& cell, std::uint64_t seed) {
 
 namespace {
 
-/// Standard deviation of the log of a rank's work in a step: of independent pieces, each with the
-/// noise `sigma`.
+/// Standard deviation of the log of a rank's work in a step: of independent units of work, each
+/// with the noise `sigma`.
 double step_noise_of(const RunSpec& spec, std::int32_t rank) {
   const synth::Layout layout(spec);
   double sum = 0.0;
@@ -188,9 +188,9 @@ double step_noise_of(const RunSpec& spec, std::int32_t rank) {
                                  ? synth::halo_step(spec, rank)
                                  : synth::grid_step(spec, layout, rank)) {
     if (op.kind != synth::OpKind::kWork) continue;
-    const double piece = static_cast<double>(op.amount) / op.pieces;
+    const double work_unit = static_cast<double>(op.amount) / op.work_units;
     sum += static_cast<double>(op.amount);
-    squares += op.pieces * piece * piece;
+    squares += op.work_units * work_unit * work_unit;
   }
   return spec.noise.sigma * std::sqrt(squares) / sum;
 }
@@ -233,16 +233,15 @@ Scenario draw_second(const Cell& cell, std::uint64_t seed) {
   scenario.run = std::move(run.source);
   scenario.truth = std::move(run.truth);
   for (const synth::TrueRootCause& root_cause : scenario.truth) {
-    const double pieces = spec.is_chain
-                              ? 7.0
-                              : 6.0 * 9.0 / 5.0;  // a stage's six of weight 1 and six of weight 2
+    // Of a stage: six of weight 1 and six of weight 2.
+    const double work_units = spec.is_chain ? 7.0 : 6.0 * 9.0 / 5.0;
     OracleHint hint{root_cause.kind == FaultKind::kSlowLink,
                     root_cause.ranks,
                     run.is_active,
                     std::log(root_cause.factor),
                     0.0,
                     spec.noise};
-    hint.step_noise = spec.noise / std::sqrt(4.0 * pieces);
+    hint.step_noise = spec.noise / std::sqrt(4.0 * work_units);
     scenario.hints.push_back(std::move(hint));
   }
   scenario.text = spec.is_chain

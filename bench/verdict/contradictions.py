@@ -1,13 +1,13 @@
-"""Statements of one output of `megascope analyze` that cannot all be true: its text, its JSON and its exit code, together.
+"""Finds statements of one output of `megascope analyze` that exclude each other, in its text, its JSON and its exit code.
 
-A rule takes an Output and yields sentences. Its docstring is its reason. Numbers may differ by what rounding explains.
+A rule takes an Output and yields sentences. Its docstring states why the statements exclude each other. Numbers may differ by rounding.
 """
 
 import dataclasses
 import re
 
 SHARE_TOLERANCE = 0.005            # of the run
-PAUSES = ("host_stall", "stopped", "blocked", "off_cpu", "preempted")   # time in which a rank does not compute
+PAUSES = ("host_stall", "stopped", "blocked", "off_cpu", "preempted")   # causes for which a rank does not compute
 RULES = []
 
 POINT_TO_POINT = re.compile(r"send|recv|receive|exchange|wait|probe|test|start|p2p|message", re.I)
@@ -24,7 +24,7 @@ KIND_OF_FUNCTIONS = {
 NOT_NXN = re.compile(r"^MPI_(I?[SBR]?send(_init)?|I?m?recv(_init)?|Sendrecv(_replace)?|I?m?probe|I?bcast|I?e?x?scan)$", re.I)
 
 
-ALLOWED_COST, LITTLE_COST = 1.5, 0.005  # steps differ in length, and those in which a rank is slow are longer
+ALLOWED_COST, LITTLE_COST = 1.5, 0.005  # steps differ in length, and steps in which a rank is slow are longer
 
 
 @dataclasses.dataclass
@@ -49,8 +49,8 @@ class Output:
         return (self.answer.get("what_if") or {}).get("scenarios") or []
 
     def total_loss(self):
-        """The largest share that all causes together can have cost: `loss.total`; of versions without it 1 - 1/S, or that of a stage
-        at the other stages' time, if larger."""
+        """Upper bound for the cost of all causes together, as a share: `loss.total`; for versions without it 1 - 1/S, or the same with
+        the gain of a stage, if that is larger."""
         if self.answer.get("loss"):
             return self.answer["loss"]["total"]
         if not self.slowdown:
@@ -65,17 +65,17 @@ def rule(function):
 
 
 def contradictions(output):
-    """(name of the rule, sentence) of each contradiction."""
+    """Returns (name of the rule, sentence) for each contradiction."""
     return [(function.__name__, sentence) for function in RULES for sentence in function(output)]
 
 
 def decimals_half(text):
-    """Half of the last decimal that a printed number shows: 1.03 -> 0.005."""
+    """Returns half a unit of the last decimal of a printed number: 1.03 -> 0.005."""
     return 0.5 * 10 ** -(len(text.partition(".")[2]))
 
 
 def agrees(printed, value):
-    """Is `printed` a rounding of value?"""
+    """Returns whether `printed` is `value`, rounded."""
     return abs(float(printed) - value) <= decimals_half(printed) * 1.02 + 1e-9
 
 
@@ -89,12 +89,12 @@ def percent(share):
 
 
 def share_of_steps(output, cause):
-    """Share of the steps in which a cause is active; None: unknown."""
+    """Returns the share of steps in which a cause is active; None: unknown."""
     return cause["active_steps"] / output.answer["steps"] if output.answer.get("steps") and cause.get("active_steps") else None
 
 
 def scenario_of(output, cause):
-    """The what-if line of a cause: of its rank, or of the stage or replica that it is."""
+    """Returns the what-if scenario of a cause: that of its rank, stage or replica."""
     names = {f"rank {cause['ranks'][0]}"} if len(cause["ranks"]) == 1 else set()
     if cause["kind"] in ("stage_imbalance", "input_imbalance"):
         key = "pp" if cause["kind"] == "stage_imbalance" else "dp"
@@ -104,7 +104,7 @@ def scenario_of(output, cause):
 
 @rule
 def text_has_the_costs_of_json(output):
-    """A person reads the text and a program the JSON of one account: each cost told in words is one of the culprits'."""
+    """Each cost that the text states is the cost of a root cause of the JSON."""
     for printed in re.findall(r"\bit costs ([\d.]+) % of the run", output.flat):
         if not any(agrees(printed, 100 * cause["cost_fraction"]) for cause in output.causes):
             yield f"the text says that a cause costs {printed} %, and no cause of the JSON does"
@@ -112,7 +112,7 @@ def text_has_the_costs_of_json(output):
 
 @rule
 def text_has_the_factors_of_json(output):
-    """As above, for 'N times as long' and 'N times the work'."""
+    """Each factor that the text states ('N times as long', 'N times the work') is that of a root cause of the JSON."""
     for printed in re.findall(r"([\d.]+) times (?:as long|the work) [^.]*it costs", output.flat):
         if not any(agrees(printed, cause["factor"]) for cause in output.causes):
             yield f"the text says {printed} times, and no cause of the JSON has that factor"
@@ -130,7 +130,7 @@ def text_has_the_slowdown_of_json(output):
 
 @rule
 def text_has_the_loss_of_json(output):
-    """What was lost is one number, in the text and in `loss.total`."""
+    """The loss that the text states is `loss.total` of the JSON."""
     match, loss = re.search(r"slower than usual cost ([\d.]+) % of the run", output.flat), output.answer.get("loss")
     if match and (not loss or not agrees(match[1], 100 * loss["total"])):
         yield f"the text says that {match[1]} % were lost, the JSON {loss and percent(loss['total'])}"
@@ -138,7 +138,7 @@ def text_has_the_loss_of_json(output):
 
 @rule
 def text_has_the_place_of_the_loss_of_json(output):
-    """'Most of it is lost on ...' is said if and only if `loss.mostly_in` is set, and never beside a cause."""
+    """The text has 'Most of it is lost on ...' if and only if `loss.mostly_in` is set, and never together with a cause."""
     match, mostly = re.search(r"most of it is lost on (.+?): ", output.flat), (output.answer.get("loss") or {}).get("mostly_in")
     if (match and match[1]) != (mostly and mostly["name"]):
         yield f"the text says that most is lost on {match and match[1]}, the JSON {mostly and mostly['name']}"
@@ -148,7 +148,7 @@ def text_has_the_place_of_the_loss_of_json(output):
 
 @rule
 def a_rank_costs_what_it_is_slower(output):
-    """F times as slow in a share of the steps prolongs the run by F - 1 of that share at most. The output must say what else costs."""
+    """A slowdown by F in a share of the steps prolongs the run by at most F - 1 of that share. The output must state further costs."""
     for cause in output.causes:
         share = share_of_steps(output, cause)
         if cause["kind"] not in ("slow_compute", "slow_host") or share is None:
@@ -168,14 +168,14 @@ def no_rank_stands_out_where_one_is_named(output):
 
 @rule
 def exit_code_says_what_was_found(output):
-    """A script sees the exit code only: 1 where a cause is named; 0 with a cause hides it."""
+    """The exit code is 1 if and only if a cause is named, because scripts may check nothing else."""
     if output.causes and output.exit_code == 0:
         yield f"exit code 0, and {name_of(output.causes[0])}"
 
 
 @rule
 def slowdown_is_the_ratio_of_its_steps(output):
-    """Slowdown is the time of a step over its ideal time; the three are printed beside each other."""
+    """The printed slowdown is the printed time of a step divided by its printed ideal time."""
     what_if = output.answer.get("what_if") or {}
     if output.slowdown and what_if.get("step_s") and what_if.get("ideal_step_s"):
         ratio = what_if["step_s"] / what_if["ideal_step_s"]
@@ -186,7 +186,7 @@ def slowdown_is_the_ratio_of_its_steps(output):
 
 @rule
 def cost_within_the_total_loss(output):
-    """One cause cannot have cost more than everything that was lost, 1 - 1/S."""
+    """The cost of one cause is at most the whole loss, 1 - 1/S."""
     total = output.total_loss()
     for cause in output.causes if total is not None else []:
         if cause["cost_fraction"] > total + SHARE_TOLERANCE:
@@ -195,22 +195,22 @@ def cost_within_the_total_loss(output):
 
 @rule
 def costs_add_up_within_the_total_loss(output):
-    """What was lost is split over causes: the shares add up to at most all of it."""
+    """The costs of all causes add up to at most the whole loss."""
     total, costs = output.total_loss(), [cause["cost_fraction"] for cause in output.causes]
     if total is not None and len(costs) > 1 and sum(costs) > total + 2 * SHARE_TOLERANCE:
         yield f"{len(costs)} causes cost {percent(sum(costs))} together, all that was lost is {percent(total)}"
 
 
 def shared_cost(output, cause):
-    """What the causes cost that name some of the same ranks at the same time. Without any of them a part of the same time is gained."""
+    """Returns the cost of other causes with some of the same ranks and steps. A replay without one of them gains part of the same time."""
     return sum(other["cost_fraction"] for other in output.causes
                if other is not cause and set(other["ranks"]) & set(cause["ranks"]) and overlap_in_time(cause, other))
 
 
 @rule
 def cost_agrees_with_the_replay(output):
-    """A cause's cost is what the run gains without it: its gain in the replay, or what it costs alone, or between them. What it
-    shares with causes of the same ranks (a stage and a rank of it) is counted once, with either."""
+    """The cost of a cause is its gain in the replay, its standalone cost, or a value between them. The part that it shares with causes of
+    the same ranks (a stage and a rank of it) is counted once, for either of them."""
     for cause in output.causes:
         if not cause.get("gain"):
             continue
@@ -224,7 +224,7 @@ def cost_agrees_with_the_replay(output):
 
 @rule
 def gain_of_a_part_within_the_whole(output):
-    """Without the slowness of one rank, group or operation the run cannot be faster than without all. The worst is named."""
+    """A run without the slowness of one rank, group or operation is not faster than one without any. The worst one is named."""
     parts, total = output.scenarios(), output.total_loss()
     if total is not None and parts:
         worst, whole = max(parts, key=lambda one: max(one["gain"], one["alone"])), 1 / (1 - total)
@@ -234,14 +234,14 @@ def gain_of_a_part_within_the_whole(output):
 
 @rule
 def usual_times_do_not_slow_the_run(output):
-    """A run in which all takes its usual time is not slower than the run with its faults and noise: slowdown is at least 1."""
+    """A run in which all operations take their usual time is not slower than the recorded run: slowdown is at least 1."""
     if output.slowdown and output.slowdown < 0.995:
         yield f"slowdown {output.slowdown:.4f}"
 
 
 @rule
 def shares_of_the_run_within_the_total_loss(output):
-    """A share 'of the run' that something costs, in words, is within what was lost."""
+    """Each cost that the text states as a share 'of the run' is at most the loss."""
     total = output.total_loss()
     for printed in re.findall(r"costs? (?:up to )?([\d.]+) % of the run", output.flat) if total is not None else []:
         if float(printed) / 100 > total + SHARE_TOLERANCE + decimals_half(printed) / 100:
@@ -249,8 +249,8 @@ def shares_of_the_run_within_the_total_loss(output):
 
 
 def outside_of_work(output, named):
-    """Share of their time that ranks other than `named` are in MPI: they wait there, or for transfers that began late, which are no
-    wait states where the other side had started them."""
+    """Returns the share of time that ranks other than `named` spend in MPI. There they wait for ranks, or for transfers that began late,
+    which are no wait states if the other side had started them."""
     others = [one for one in output.answer.get("per_rank") or [] if one["rank"] not in named and one.get("wall_s")]
     wall_s = sum(one["wall_s"] for one in others)
     return sum(one["mpi_s"] for one in others) / wall_s if wall_s else 0.0
@@ -258,13 +258,13 @@ def outside_of_work(output, named):
 
 @rule
 def somebody_waits_for_what_is_slow(output):
-    """While some ranks are slow the others wait: of a cost c their waits, or their time in MPI, are c x others / ranks of the time,
-    hidden waits at most half of it. Timelines of other tools leave much of the waiting between operations."""
+    """While some ranks are slow, the others wait. For a cost c their waits, or their time in MPI, are at least c x others / ranks of the
+    time, if hidden waits are at most half of it. Not for timelines of other tools, where much of the waiting is between operations."""
     if output.answer.get("import"):
         return
     waits, world = output.answer.get("waits") or {}, len(output.answer.get("per_rank") or [])
     if not waits.get("wall_s") or not world or any("No trace of" in limit for limit in output.answer.get("limits") or []):
-        return  # waits of ranks without a trace are not seen
+        return  # waits of ranks without a trace are not known
     waited = (waits["total_s"] + waits.get("hidden_s", 0.0)) / waits["wall_s"]
     for cause in output.causes:
         others = max(1, world - len(cause["ranks"])) / world
@@ -282,13 +282,13 @@ def text_has_the_waits_of_json(output):
 
 
 def mostly(output):
-    """(function, kind) of each phrase 'mostly in FUNCTION (KIND)'."""
+    """Returns (function, kind) of each phrase 'mostly in FUNCTION (KIND)'."""
     return re.findall(r"mostly in `?([\w.\-]+)`? \(([^)]+)\)", output.flat)
 
 
 @rule
 def function_and_kind_belong_together(output):
-    """A wait state happens in certain functions: no late sender in a barrier, no wait at NxN in MPI_Recv."""
+    """Each kind of wait state occurs in certain functions only: no late sender in a barrier, no wait at NxN in MPI_Recv."""
     for function, kind in mostly(output):
         pattern = KIND_OF_FUNCTIONS.get(kind)
         if (pattern and not pattern.search(function)) or (kind == "wait at NxN" and NOT_NXN.match(function)):
@@ -297,7 +297,7 @@ def function_and_kind_belong_together(output):
 
 @rule
 def function_named_has_the_most_waits(output):
-    """'Mostly in F (kind)': no other function has more, and what F and the kind have in common can be most of each."""
+    """'Mostly in F (kind)': no other function has more waits, and waits of this kind in F can be most of both totals."""
     waits = output.answer.get("waits") or {}
     functions = {one["function"]: one["s"] for one in waits.get("functions") or []}
     kinds = {name: one["s"] for name, one in (waits.get("kinds") or {}).items()}
@@ -320,8 +320,8 @@ def overlap_in_time(one, other):
 
 
 def claim_the_same(one, other):
-    """Do two causes that have a rank in common explain the same time of it? Not a pause and more work; nor two groups that cross,
-    as a stage and a replica: each has ranks of its own that show it."""
+    """Returns whether two causes that name the same rank explain the same time of it. A pause and slow work do not. Groups that intersect,
+    such as a stage and a replica, do not either, because each has ranks that the other lacks."""
     if (one["kind"] in PAUSES) != (other["kind"] in PAUSES):
         return False
     mine, theirs = set(one["ranks"]), set(other["ranks"])
@@ -329,7 +329,7 @@ def claim_the_same(one, other):
 
 
 def says_within(output, part, whole):
-    """Does the output itself say, in JSON and in words, that `part` is slow in addition to what all ranks of `whole` are?"""
+    """Returns whether JSON and text state that `part` is slow in addition to the slowness of all ranks of `whole`."""
     within = part.get("within") or {}
     ranks = part["ranks"]
     sentence = rf"[Rr]anks? \(?{ranks[0]}\b(?:(?!it costs).){{1,300}}? times (?:(?!it costs).){{1,200}}?, in addition to "
@@ -339,8 +339,8 @@ def says_within(output, part, whole):
 
 @rule
 def one_sentence_about_a_rank(output):
-    """Two causes that name the same rank at the same time each claim the same lost time. (A link may end at a slow rank.) Unless the
-    output says of the one that it comes in addition to the other."""
+    """Two causes that name the same rank in the same steps claim the same lost time. Exceptions: a link may end at a slow rank, and the
+    output may state that one cause is in addition to the other."""
     causes = [cause for cause in output.causes if cause["kind"] != "slow_link"]
     for index, one in enumerate(causes):
         for other in causes[index + 1:]:
@@ -352,7 +352,7 @@ def one_sentence_about_a_rank(output):
 
 @rule
 def one_rank_is_blamed(output):
-    """'Rank N causes most of the waits' beside a cause of other ranks: a reader takes both for the answer."""
+    """The text does not have 'Rank N causes most of the waits' together with a cause of other ranks: the two would be two answers."""
     named = {rank for cause in output.causes for rank in cause["ranks"]}
     for rank in re.findall(r"Rank (\d+) causes [\d.]+ % of it", output.flat):
         if named and int(rank) not in named:
@@ -361,7 +361,7 @@ def one_rank_is_blamed(output):
 
 @rule
 def a_slow_rank_is_slower(output):
-    """A factor of a slow rank is above 1, and what was observed is above what was expected."""
+    """The factor of a slow rank is above 1, and the observed time is above the expected time."""
     for cause in output.causes:
         evidence = cause.get("evidence") or {}
         if cause["factor"] <= 1:
@@ -372,7 +372,7 @@ def a_slow_rank_is_slower(output):
 
 @rule
 def steps_are_within_the_run(output):
-    """A cause is active in at most the steps from its first to its last, all of the run."""
+    """A cause is active in at most the steps from its first to its last one, and these are steps of the run."""
     for cause in filter(has_steps, output.causes):
         first, last, active = cause["onset_step"], cause["last_step"], cause["active_steps"]
         if active > last - first + 1 or active < 1:
@@ -381,7 +381,7 @@ def steps_are_within_the_run(output):
 
 @rule
 def shares_are_shares(output):
-    """A share of the run or of the loss lies between 0 and 100 %."""
+    """Shares of the run and of the loss are between 0 and 100 %."""
     for printed in re.findall(r"(-?[\d.]+) % (?:of the run|of it|of their time|of the loss)", output.flat):
         if not 0 <= float(printed) <= 100.5:
             yield f"the text says {printed} %"
@@ -392,7 +392,7 @@ def shares_are_shares(output):
 
 @rule
 def explained_is_what_the_causes_cost(output):
-    """'Explained N %' is the share of the loss that the causes cost together."""
+    """'Explained N %' is the cost of all causes together as a share of the loss."""
     match, total = re.search(r"explain(?:s|ed)? ([\d.]+) % of", output.flat), output.total_loss()
     if match and total and output.causes:
         explained = sum(cause["cost_fraction"] for cause in output.causes) / total

@@ -1,11 +1,11 @@
-"""Runs `megascope import` and `megascope analyze` on timelines whose truth is known, and compares.
+"""Runs `megascope import` and `megascope analyze` on timelines with known faults, and compares the output with the faults.
 
-    python3 corpus.py MEGASCOPE --cases dev --log looks.txt
-    python3 corpus.py MEGASCOPE --cases examples,real,damaged --data DIRECTORY --log looks.txt
+    python3 corpus.py MEGASCOPE --cases dev --log evaluations.txt
+    python3 corpus.py MEGASCOPE --cases examples,real,damaged --data DIRECTORY --log evaluations.txt
 
---cases: dev, held-out, held-out-2 to -4, seeds (5, 1-30), examples, real, damaged, programs (runs that programs/inject.py made, --programs), mpi_runs
-(simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072); several with commas. Details of held-out runs are
-printed with --reveal only. Each run of this program adds a line to --log, so that looks are counted.
+--cases, separated by commas: dev, held-out, held-out-2 to -4, seeds (5, 1-30), examples, real, damaged, programs (runs of
+programs/inject.py, --programs), mpi_runs (simulated MPI programs of mpi_runs/; also mpi_runs:held-out, mpi_runs:5001-5072). Details of
+held-out runs are printed with --reveal only. Each run of this program adds a line to --log, so that evaluations are counted.
 """
 
 import argparse
@@ -34,17 +34,17 @@ import runs as mpi_runs  # pylint: disable=wrong-import-position
 
 MPI_RUNS = "mpi_runs"
 DAMAGED_SHARE = 0.001
-DISTURBED_SHARE = 0.1              # of the cores' time that processes of others had, in a run of programs/inject.py
+DISTURBED_SHARE = 0.1              # largest share of the cores' time that other processes used during a run of programs/inject.py
 TIMEOUT_S = 300
 
 
 class Failed(Exception):
-    """The command ended with a code that is no answer."""
+    """The command ended with an unexpected exit code."""
 
 
 @dataclasses.dataclass
 class Judged:
-    """A case and what was said about it."""
+    """A case and the judged output of it."""
     case: known_timelines.Case
     said: list
     score: score.Score
@@ -71,7 +71,7 @@ def megascope(program, *words, codes=(0,)):
 
 
 def output_of(program, case, scratch):
-    """Imports, if it is no run of ours, and analyses: an Output of both forms."""
+    """Imports the case, unless it is a run of MegaScope, and analyses it. Returns the text and the JSON as an Output."""
     run = os.path.join(scratch, "run") if case.arguments else case.source
     if case.arguments:
         shutil.rmtree(run, ignore_errors=True)
@@ -102,7 +102,7 @@ def prepare(case):
 
 
 def generated(seed, corpus, scratch):
-    """The run of a seed: as it lies in the corpus, made where it does not."""
+    """The timeline of a seed, from the corpus, or generated if the corpus lacks it."""
     directory = foreign_timelines.directory_of(corpus or scratch, seed)
     truth_path = os.path.join(directory, "ground_truth.json")
     if not os.path.exists(truth_path):
@@ -113,7 +113,7 @@ def generated(seed, corpus, scratch):
 
 
 def simulated(seed, corpus, scratch):
-    """The MPI run of a seed: as it lies in the corpus, made where it does not."""
+    """The MPI run of a seed, from the corpus, or generated if the corpus lacks it."""
     directory = mpi_runs.directory_of(corpus or scratch, seed)
     if not os.path.exists(os.path.join(directory, "ground_truth.json")):
         mpi_runs.write_seed(corpus or scratch, seed)
@@ -123,13 +123,14 @@ def simulated(seed, corpus, scratch):
 
 
 def mpi_seeds_of(word):
-    """mpi_runs, or mpi_runs: and seeds. None: another word."""
+    """The seeds of "mpi_runs" or "mpi_runs:SEEDS"; None for other words."""
     name, _, seeds = word.partition(":")
     return mpi_runs.seeds_of(seeds or "dev") if name == MPI_RUNS else None
 
 
 def recorded(directory, with_disturbed):
-    """Runs of real programs with a fault, as programs/inject.py leaves them; without those that others disturbed."""
+    """Runs of real programs with a fault, written by programs/inject.py. Runs disturbed by other processes are omitted, unless
+    with_disturbed."""
     for path in sorted(glob.glob(os.path.join(directory, "*", "ground_truth.json"))):
         with open(path, encoding="utf-8") as file:
             truth = json.load(file)
@@ -140,12 +141,12 @@ def recorded(directory, with_disturbed):
 
 
 def kept_in(corpus, seed, held_out):
-    """Held-out runs are not kept."""
+    """The corpus to keep a run in; None for held-out runs, which are not kept."""
     return None if seed in held_out else corpus
 
 
 def cases_of(words, arguments, scratch):
-    """Cases, each made when it is asked for."""
+    """Yields the cases. Each is generated when it is reached."""
     for word in words:
         if word == "programs":
             yield from recorded(arguments.programs, arguments.disturbed)
@@ -183,7 +184,7 @@ def print_case(judged):
 
 
 def commit():
-    """Short name of the commit of this tree, '+' where it is changed."""
+    """Short hash of the checked-out commit, with '+' if the tree has changes."""
     here = os.path.dirname(os.path.abspath(__file__))
 
     def git(*words):
@@ -191,7 +192,7 @@ def commit():
     return (git("rev-parse", "--short", "HEAD") or "unknown") + ("+" if git("status", "--porcelain") else "")
 
 
-def log_look(path, words, totals, revealed):
+def log_evaluation(path, words, totals, revealed):
     now = datetime.datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
     with open(path, "a", encoding="utf-8") as file:
         file.write(f"{now} {commit()} {','.join(words)} {totals.right}/{totals.cases} contradictions {totals.contradictions}"
@@ -204,9 +205,9 @@ def read_arguments():
     parser.add_argument("--cases", default="dev", type=lambda text: text.split(","))
     parser.add_argument("--corpus", help="directory with generated runs; those that it lacks are added")
     parser.add_argument("--programs", help="directory with runs of programs/inject.py")
-    parser.add_argument("--disturbed", action="store_true", help="with runs of which others had more than a tenth of the cores")
+    parser.add_argument("--disturbed", action="store_true", help="include runs during which other processes used more than a tenth of the cores")
     parser.add_argument("--data", default=os.environ.get("MEGASCOPE_TEST_DATA", ""), help="directory with foreign/ and straggler_ar/")
-    parser.add_argument("--log", help="file that gets a line for this look")
+    parser.add_argument("--log", help="file to which this evaluation adds a line")
     parser.add_argument("--reveal", action="store_true", help="print the cases of held-out runs, too")
     parser.add_argument("--wrong-only", action="store_true", help="print cases that are wrong or contradict themselves only")
     arguments = parser.parse_args()
@@ -214,7 +215,7 @@ def read_arguments():
     if "programs" in arguments.cases and not arguments.programs:
         parser.error("--cases programs needs --programs DIRECTORY")
     if holds_held_out(arguments.cases) and not arguments.log:
-        parser.error("held-out runs need --log: each look at them is counted")
+        parser.error("held-out runs need --log, because each evaluation of them is counted")
     return arguments
 
 
@@ -239,7 +240,7 @@ def main():
     for line in totals.lines() + by_group.lines() + [f"  {count:4} {name}" for name, count in sorted(sums.items(), key=lambda item: -item[1])]:
         print(line)
     if arguments.log:
-        log_look(arguments.log, arguments.cases, totals, arguments.reveal)
+        log_evaluation(arguments.log, arguments.cases, totals, arguments.reveal)
     return 0 if totals.right == totals.cases and not totals.contradictions else 1
 
 

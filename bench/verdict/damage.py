@@ -1,4 +1,4 @@
-"""Damages a share of the events of a Chrome timeline at random, each as tracers do: the rest is as it was."""
+"""Damages a random share of the events of a Chrome timeline, in ways that occur with tracers. The other events stay unchanged."""
 
 import gzip
 import json

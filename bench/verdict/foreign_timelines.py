@@ -1,4 +1,4 @@
-"""Writes timelines of training jobs, with what is wrong in them, as directories that `megascope import --from megascan` reads.
+"""Writes timelines of training jobs and their faults, as directories that `megascope import --from megascan` reads.
 
     python3 foreign_timelines.py --seeds dev --out DIRECTORY     DIRECTORY/seed-0001 ... with ground_truth.json each
 """
@@ -24,7 +24,7 @@ def directory_of(out, seed):
 
 
 def write_timeline(name, job, faults, directory):
-    """Writes one run and its ground_truth.json. directory appears only when it is whole."""
+    """Writes one run and its ground_truth.json. `directory` is created when the run is complete."""
     part = directory + ".part"
     shutil.rmtree(part, ignore_errors=True)
     written = timeline_files.write_directory(job, timeline_model.simulate(job, faults), part)
@@ -43,7 +43,7 @@ def write_seed(out, seed):
 
 
 def seeds_of(text):
-    """dev, held-out, held-out-2 to -4, 5, or 1-60; several with commas."""
+    """Seeds of dev, held-out, held-out-2 to -4, 5, or 1-60; several separated by commas."""
     seeds = []
     for word in text.split(","):
         first, _, last = word.partition("-")

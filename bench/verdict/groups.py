@@ -1,14 +1,14 @@
-"""Totals of cases that belong together, and how much of what was lost the answers explain."""
+"""Totals by group of cases, and the share of the loss that the outputs explain."""
 
 import statistics
 
 import score
 
-LOSS_OF_INTEREST = 0.005           # a smaller loss is noise: a share of it says nothing
+LOSS_OF_INTEREST = 0.005           # a smaller loss is noise, so its shares are meaningless
 
 
 def explained_share(answer, truth):
-    """`loss.explained` / `loss.total` of a run with a fault that is to be found; None where there is no such share."""
+    """`loss.explained` / `loss.total` of a run with a fault that should be found; None if there is no such share."""
     loss = answer.get("loss")
     if truth["observable"] not in ("yes", "ambiguous") or not loss or loss["total"] < LOSS_OF_INTEREST:
         return None
@@ -24,7 +24,7 @@ class Group:
             self.shares.append(share)
 
     def explained(self):
-        """Median and lower quartile, over how many runs."""
+        """Median, lower quartile and number of runs."""
         if not self.shares:
             return "- (0)"
         quartile = statistics.quantiles(self.shares, n=4, method="inclusive")[0] if len(self.shares) > 1 else self.shares[0]
@@ -34,11 +34,11 @@ class Group:
         totals = self.totals
         return (f"  {self.name:20.20} right {totals.right}/{totals.cases}; precision {totals.share(totals.found, totals.found + totals.wrong)}, "
                 f"recall {totals.share(totals.found, totals.found + totals.missed)}, cause {totals.share(totals.named, totals.found)}; "
-                f"healthy accused {totals.healthy_accused}/{totals.healthy}; share of the loss explained: median {self.explained()}")
+                f"false positives {totals.false_positives}/{totals.healthy}; share of the loss explained: median {self.explained()}")
 
 
 class Groups:
-    """By name, in order of first sight."""
+    """Groups by name, in order of their first case."""
 
     def __init__(self):
         self.by_name = {}

@@ -1,6 +1,6 @@
-"""Timelines that others made, with their truth: examples of the generator that this one is like, and real jobs.
+"""Timelines of other sources with known faults: examples of the generator that foreign_timelines.py resembles, and real jobs.
 
-All lie under a directory of test data (MEGASCOPE_TEST_DATA): `foreign/` and `straggler_ar/`; what is absent is left out.
+They are in a directory of test data (MEGASCOPE_TEST_DATA): `foreign/` and `straggler_ar/`. Missing ones are omitted.
 """
 
 import dataclasses
@@ -16,20 +16,20 @@ import timeline_truth
 
 @dataclasses.dataclass
 class Case:
-    """A timeline. source: file or directory; arguments: of `megascope import`, none: source is a run; truth: observable, accept;
-    slowdown: published S."""
+    """A timeline. source: file or directory. arguments: of `megascope import`; empty: source is a run. truth: keys observable and
+    accept. slowdown: published S."""
     name: str
     source: str
     arguments: tuple
     truth: dict
     slowdown: float | None = None
-    archive: str | None = None         # to be unpacked at source
-    damage: float = 0.0                # share of its events
-    group: str = ""                    # cases that are counted together
+    archive: str | None = None         # unpacked at `source`
+    damage: float = 0.0                # share of events to damage
+    group: str = ""                    # cases with separate totals
 
 
 def job_of_example(truth, seed):
-    """(job, faults) of an example's ground_truth.json; the random numbers are ours."""
+    """(job, faults) of an example's ground_truth.json. The random numbers differ from those of the example."""
     job = timeline_model.Job(tp=truth["tp"], pp=truth["pp"], dp=truth["dp"], iterations=truth["iters"], micro_batches=truth["mb"],
                              layers=truth["layers"], jitter=truth["jitter"], granularity=truth["granularity"], seed=seed)
     if truth["slow_rank"] is not None:
@@ -57,7 +57,7 @@ def answer(kind, ranks):
     return {"observable": "yes", "accept": [[{"kinds": [kind], "ranks": ranks, "part": False}]]}
 
 
-# Published: S, and who explains it. ST: its last stage (two workers of pp 3); AR: the worker of DP 0 / PP 0.
+# Published: S and the ranks that explain it. ST: its last stage (two workers of pp 3); AR: the worker of DP 0 / PP 0.
 REAL_JOBS = (("ST", "foreign/timeline-ST.json.gz", "tp=1,pp=4,dp=2", answer("stage_imbalance", [6, 7]), 1.179),
              ("AR", "straggler_ar/timeline-AR.json.gz", "tp=4,pp=4,dp=4", answer("slow_compute", [0]), 1.973))
 

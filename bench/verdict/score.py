@@ -1,11 +1,11 @@
-"""An answer of `megascope analyze --json` against the answers that ground_truth.json accepts (timeline_truth.py)."""
+"""Compares an output of `megascope analyze --json` with those that ground_truth.json accepts (timeline_truth.py)."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Said:
-    """A cause as the answer names it."""
+    """A cause that the output names."""
     kind: str
     ranks: frozenset
 
@@ -15,7 +15,8 @@ class Said:
 
 @dataclasses.dataclass
 class Score:
-    """found: sets of truth that are named (ranks right); named: of them, with a right kind; missed; wrong: root causes in no set."""
+    """found: accepted sets whose ranks are named. named: those of them with a correct kind. missed: the other sets. wrong: root causes that
+    belong to no set."""
     found: int = 0
     named: int = 0
     missed: int = 0
@@ -50,8 +51,8 @@ def said_of(answer):
 
 
 def against(said, sets):
-    """Each cause belongs to the smallest set that holds its ranks, of those that accept its kind if one does. A set that is
-    `exact` holds no cause of another kind."""
+    """Compares causes with one accepted list of sets. Each cause belongs to the smallest set that contains its ranks; sets that accept
+    its kind are preferred. An `exact` set contains no causes of other kinds."""
     score, members = Score(), [[] for _ in sets]
     for cause in said:
         holding = [index for index, one in enumerate(sets)
@@ -77,7 +78,7 @@ def score_of(said, accept):
 
 
 def truth_text(truth):
-    """The first accepted answer that names somebody where there is a fault, in the form of Said; silence is 'no rank'."""
+    """The first accepted output in the form of Said; if there is a fault, the first that names ranks. Empty: 'no rank'."""
     sets = truth["accept"][0]
     if truth["observable"] in ("yes", "ambiguous"):
         sets = next(one for one in truth["accept"] if one)
@@ -94,7 +95,7 @@ class Totals:
     right: int = 0
     ranks_right: int = 0
     healthy: int = 0
-    healthy_accused: int = 0
+    false_positives: int = 0
     healthy_hinted: int = 0  # no cause, but a rank or group on which most of the loss is
     found: int = 0
     named: int = 0
@@ -110,13 +111,13 @@ class Totals:
         self.right += right
         self.ranks_right += score.ranks_right
         self.healthy += is_healthy
-        self.healthy_accused += is_healthy and score.wrong > 0
+        self.false_positives += is_healthy and score.wrong > 0
         self.healthy_hinted += is_healthy and has_hint
         for field in ("found", "named", "missed", "wrong"):
             setattr(self, field, getattr(self, field) + getattr(score, field))
 
     def add_failure(self):
-        """A run that could not be imported or analysed: not right."""
+        """Counts a run that could not be imported or analysed as not right."""
         self.cases += 1
         self.failed += 1
 
@@ -128,5 +129,5 @@ class Totals:
         return [f"right: {self.right}/{self.cases} (ranks right: {self.ranks_right}/{self.cases}; could not be analysed: {self.failed})",
                 f"precision {self.share(self.found, self.found + self.wrong)}, recall {self.share(self.found, self.found + self.missed)}, "
                 f"cause {self.share(self.named, self.found)}",
-                f"healthy accused: {self.healthy_accused}/{self.healthy} (no cause, but where most is lost: {self.healthy_hinted}); "
+                f"false positives: {self.false_positives}/{self.healthy} (no cause, but where most is lost: {self.healthy_hinted}); "
                 f"contradictions: {self.contradictions}"]

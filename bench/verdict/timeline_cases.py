@@ -1,4 +1,4 @@
-"""Which job and which faults a seed stands for. Each 30 seeds in a row hold the same mixture, 5 of them healthy."""
+"""The job and the faults of a seed. Any 30 consecutive seeds have the same mixture of cases, 5 of them healthy."""
 
 import random
 
@@ -6,7 +6,7 @@ import timeline_faults
 import timeline_model
 
 MAX_RANKS = 32
-MAX_LAYER_PASSES = 12000           # ranks x iterations x micro-batches x layers, of one run
+MAX_LAYER_PASSES = 12000           # limit of ranks x iterations x micro-batches x layers of a run
 DEV_SEEDS = range(1, 61)
 HELD_OUT_SEEDS = range(1001, 1031)
 SECOND_HELD_OUT_SEEDS = range(2001, 2031)

@@ -1,4 +1,4 @@
-"""What may be wrong in a simulated job. Each fault changes pieces of work, links or layers, and says what it is."""
+"""Faults of a simulated job. A fault changes units of work, links or layers, and describes itself for ground_truth.json."""
 
 import random
 
@@ -6,7 +6,7 @@ EVER = 1 << 30
 
 
 class Fault:
-    """Changes nothing. cause: the word of the truth; iterations: in which it is active."""
+    """Base class: changes nothing. cause: its name in ground_truth.json."""
     cause = "none"
 
     def __init__(self, ranks=(), factor=1.0, first=0, until=EVER, period=0, phases=None):
@@ -14,7 +14,7 @@ class Fault:
         self.first, self.until, self.period = first, until, period
 
     def is_active(self, iteration):
-        """period: active in the first iteration of each `period`, 0 in all."""
+        """period: the fault is active in the first of every `period` iterations; 0: in all."""
         return self.first <= iteration < self.until and (not self.period or (iteration - self.first) % self.period == 0)
 
     def factor(self, piece):
@@ -33,7 +33,7 @@ class Fault:
         return 0.0
 
     def statement(self, job):
-        """The truth about this fault, for ground_truth.json."""
+        """The description of this fault for ground_truth.json."""
         result = {"cause": self.cause, "ranks": sorted(self.ranks), "factor": self.factor_,
                   "from": self.first, "until": min(self.until, job.iterations)}
         if self.period:
@@ -44,7 +44,7 @@ class Fault:
 
 
 class SlowCompute(Fault):
-    """Ranks compute `factor` times as long; phases: only in those."""
+    """Ranks compute `factor` times as long. phases: only in these phases."""
     cause = "slow_compute"
 
     def factor(self, piece):
@@ -58,7 +58,7 @@ class SlowHost(SlowCompute):
 
 
 class StageImbalance(Fault):
-    """A stage has more layers, or a loss that takes longer, in every replica."""
+    """A stage has more layers, or its loss takes longer, in every replica."""
     cause = "stage_imbalance"
 
     def __init__(self, job, stage, layers=0, loss_share=0.0):
@@ -70,7 +70,7 @@ class StageImbalance(Fault):
         return self.layers if stage == self.stage else 0
 
     def extra_loss_ns(self, job):
-        """loss_share: of the work of a micro-batch."""
+        """loss_share: duration of the loss as a share of the work of a micro-batch."""
         return self.loss_share * 3 * job.layers * (job.times.attention + job.times.mlp)
 
     def statement(self, job):
@@ -78,7 +78,7 @@ class StageImbalance(Fault):
 
 
 class InputImbalance(Fault):
-    """The work of replicas varies from step to step, all ranks of one alike: factor of a step is 1 + |normal| * spread."""
+    """The work of replicas varies from step to step, equally on all ranks of a replica, by the factor 1 + |normal| * spread."""
     cause = "input_imbalance"
 
     def __init__(self, job, replicas, spread):
@@ -101,7 +101,7 @@ class InputImbalance(Fault):
 
 
 class SlowLink(Fault):
-    """Transfers between two stages take `factor` times as long; replica None: between all, in all replicas."""
+    """Transfers between two stages take `factor` times as long. replica None: between all stages, in all replicas."""
     cause = "slow_link"
 
     def __init__(self, job, edge, replica, factor, first=0, until=EVER):
@@ -128,7 +128,7 @@ class SlowNetwork(SlowLink):
 
 
 class HostStall(Fault):
-    """One rank stops now and then, as in garbage collection. rate: pauses in a forward or backward."""
+    """One rank pauses sometimes, as in garbage collection. rate: mean number of pauses in a forward or backward."""
     cause = "host_stall"
 
     def __init__(self, job, rank, rate, pause_ns):
@@ -138,7 +138,7 @@ class HostStall(Fault):
     def pause(self, piece):
         if piece.rank != self.rank or not piece.first or piece.phase not in ("forward", "backward"):
             return 0.0
-        draw = random.Random(f"{self.seed}:stall:{piece}")  # the same at each simulation
+        draw = random.Random(f"{self.seed}:stall:{piece}")  # the same in each simulation
         return self.pause_ns * draw.lognormvariate(0, 0.3) if draw.random() < self.rate else 0.0
 
     def statement(self, job):

@@ -1,4 +1,4 @@
-"""Writes a simulated job as a directory in MegaScan's format: one file a rank, times in ns of the rank's own clock."""
+"""Writes a simulated job as a directory in MegaScan's format: one file for each rank, with times in ns on the rank's clock."""
 
 import json
 import os
@@ -9,7 +9,7 @@ RANKS_A_HOST = 8
 
 
 class RankClock:
-    """Times of a rank as its file has them: since the begin of its iteration, which lies `skew_ns` after the true one."""
+    """Converts true times to times of a rank's file: ns since the begin of its iteration, which is `skew_ns` after the true begin."""
 
     def __init__(self, skew_ns, drift_ppm):
         self.skew_ns, self.rate = skew_ns, 1 + drift_ppm * 1e-6
@@ -51,7 +51,7 @@ class RankFile:
 
 
 def write_directory(job, iterations, directory):
-    """iterations: as timeline_model.simulate yields them. Returns what was written, for ground_truth.json."""
+    """iterations: as yielded by timeline_model.simulate. Returns clock parameters and totals for ground_truth.json."""
     os.makedirs(directory)
     rank_clocks = clocks(job)
     files = [RankFile(job, directory, rank, clock) for rank, clock in enumerate(rank_clocks)]

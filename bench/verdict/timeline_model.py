@@ -1,8 +1,8 @@
-"""A training job on a tp x pp x dp grid, simulated: what each rank begins and ends, and when (true time, ns).
+"""Simulates a training job on a tp x pp x dp grid: the begin and end of each operation of each rank (true time, ns).
 
-1F1B with warm-up and cool-down. Tensor-parallel lanes synchronise at each visible `_reduce` and, unseen, inside
-`backward`; `loss` contains an unseen all-reduce over dp; messages between stages are rendezvous; gradients are reduced over
-dp, then comes the optimizer. Written from the README of foreign timelines and their data, not from an analysis.
+1F1B with warm-up and cool-down. Tensor-parallel lanes synchronise at each recorded `_reduce`, and inside `backward` without a
+record; `loss` contains an all-reduce over dp without a record. Messages between stages are rendezvous. Gradients are reduced over dp
+before the optimizer. Written from the README and the data of foreign timelines, not from an analysis.
 """
 
 import collections
@@ -16,7 +16,7 @@ BACKWARD_TO_FORWARD = 2
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-    """Usual time of each piece, in ns."""
+    """Usual duration of each kind of operation, in ns."""
     attention: float = 760 * US
     mlp: float = 1160 * US
     embedding: float = 80 * US
@@ -38,7 +38,7 @@ class Job:
     iterations: int = 20
     micro_batches: int = 8
     layers: int = 4
-    jitter: float = 0.02           # sigma of the log-normal factor of each piece of work
+    jitter: float = 0.02           # sigma of the log-normal factor of each unit of work
     granularity: str = "base"
     seed: int = 1
     times: Times = dataclasses.field(default_factory=Times)
@@ -68,20 +68,20 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A piece of work that a fault may change. phase: forward, backward, loss or optimizer."""
+    """A unit of work that a fault may change. phase: forward, backward, loss or optimizer."""
     rank: int
     iteration: int
-    micro_batch: int               # -1: of no micro-batch
+    micro_batch: int               # -1: belongs to none
     phase: str
-    first: bool                    # first piece of its phase
+    first: bool                    # first unit of its phase
 
 
 class Synchronisation(collections.namedtuple("Synchronisation", "key members cost")):
-    """All members arrive, then all leave `cost` later. key: (kind, group, ordinal)."""
+    """A synchronisation: all members leave `cost` after the last one arrived. key: (kind, group, ordinal)."""
 
 
 class RankProgram:
-    """What one rank does. `now`: true time; rows: (name, "B" or "E", time, attributes) of the current iteration."""
+    """The state of one rank. now: true time. rows: (name, "B" or "E", time, attributes) of the current iteration."""
 
     def __init__(self, job, rank, faults):
         self.job, self.rank, self.faults = job, rank, faults
@@ -92,7 +92,7 @@ class RankProgram:
         self.reduce_group = [other for other in job.stage(self.pp) if other != rank]
         self.random = random.Random(f"{job.seed}:rank:{rank}")
         self.ordinals = collections.Counter()
-        self.costs = {}                # (kind, members): the same numbers in each member
+        self.costs = {}                # (kind, members): random numbers that are the same on each member
         self.layers = job.layers + sum(fault.extra_layers(self.pp) for fault in faults)
         self.full = job.granularity == "full"
         self.now = 0.0
@@ -113,7 +113,7 @@ class RankProgram:
         self.now += duration
 
     def synchronise(self, kind, members, usual, sigma=0.03):
-        """usual: of the operation itself, once all have arrived."""
+        """usual: duration after all members have arrived."""
         group = (kind, tuple(members))
         self.ordinals[group] += 1
         if group not in self.costs:
@@ -131,7 +131,7 @@ class RankProgram:
             self.leave(name, expect=name, group=(self.reduce_group if self.job.tp > 1 else None))
 
     def nested(self, names, body):
-        """body within regions that only full granularity has."""
+        """Runs `body` inside regions that exist with full granularity only."""
         for name in names if self.full else ():
             self.enter(name)
         yield from body
@@ -181,13 +181,13 @@ class RankProgram:
         self.leave(name, micro_batch_index=micro_batch)
 
     def launch(self):
-        """The host's time between what a stage receives and its next forward."""
+        """The host's time between a receive of a stage and its next forward."""
         self.now += self.job.times.launch
         if self.random.random() < 0.2:
             self.now += self.random.expovariate(1 / (12 * US))
 
     def message(self, name, other_stage, directions, micro_batch, with_expect=None, with_group=True):
-        """A call to another stage; without one (first and last stage) it is empty. directions: 1, or 2 for an exchange."""
+        """A message operation with another stage. Empty if there is none (first and last stage). directions: 1, or 2 for an exchange."""
         self.enter(name)
         begin, exists = self.now, 0 <= other_stage < self.job.pp
         if exists:
@@ -208,7 +208,7 @@ class RankProgram:
         self.leave(name, **attributes)
 
     def pipeline(self):
-        """1F1B of one iteration."""
+        """The 1F1B schedule of one iteration."""
         count = self.job.micro_batches
         warmup = min(self.job.pp - 1 - self.pp, count)
         before, after = self.pp - 1, self.pp + 1
@@ -254,7 +254,7 @@ class RankProgram:
 
 
 def run_until_blocked(programs, steps):
-    """Runs the iteration of all ranks: each until it synchronises, all members of a complete one on."""
+    """Runs an iteration of all ranks. A rank runs until it synchronises; when a synchronisation is complete, its members continue."""
     arrived = collections.defaultdict(list)
     ready = list(range(len(programs)))
     values = [None] * len(programs)
@@ -276,7 +276,7 @@ def run_until_blocked(programs, steps):
 
 
 def simulate(job, faults=()):
-    """Yields for each iteration its begin, the begin of the next, and of each rank (rows, end)."""
+    """Yields for each iteration its begin, the begin of the next one, and (rows, end) of each rank."""
     programs = [RankProgram(job, rank, faults) for rank in range(job.world)]
     noise = random.Random(f"{job.seed}:barrier")
     begin = 0.0

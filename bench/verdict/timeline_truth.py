@@ -1,11 +1,11 @@
-"""What is wrong in a simulated job, what it costs, and which answers are right: part of ground_truth.json.
+"""The faults of a simulated job, their costs, and the correct outputs: part of ground_truth.json.
 
     truth: [{cause, ranks, factor, from, until, …, marginal_share, alone_share}]   iterations from <= i < until
     lost_share: 1 - healthy time / time; both from the simulation with the same random numbers
-    observable: healthy, yes, ambiguous (several answers fit what the timeline shows), negligible (below 0.5 %), no
-    accept: alternatives; each is a list of sets {kinds, ranks, part}; the empty list is silence. An answer is right if
-        each of its root causes lies in a set, kind and ranks, and the root causes of each set name all its ranks (part: some).
-        Another kind is a wrong cause of the right ranks (exact: an accusation that is wrong).
+    observable: healthy, yes, ambiguous (the timeline fits several outputs), negligible (below 0.5 %), no
+    accept: alternatives. Each is a list of sets {kinds, ranks, part}; the empty list accepts an output without root causes. An output
+        is right if each of its root causes is in a set, by kind and ranks, and the root causes of each set name all of its ranks
+        (part: some). Another kind counts as a wrong cause of the right ranks (exact: as a false positive).
 """
 
 import itertools
@@ -25,7 +25,7 @@ def is_transient(fault, job):
 
 
 def sets_like(fault, job, ranks):
-    """Other names of constantly slow `ranks`: a stage or a replica that they fill cannot be told from them."""
+    """Other correct causes of slow `ranks`: if they are exactly one stage or replica, the two cannot be distinguished."""
     result = []
     filled_stage = any(set(ranks) == set(job.stage(stage)) for stage in range(job.pp))
     filled_replica = any(set(ranks) == set(job.replica(replica)) for replica in range(job.dp))
@@ -40,7 +40,7 @@ def sets_of_compute(fault, job):
     ranks = fault.ranks
     result = [entry(["slow_compute", "slow_host"] if len(ranks) > 1 else ["slow_compute"], ranks)]
     result += sets_like(fault, job, ranks)
-    if fault.phases == {"backward"} and job.tp > 1:  # lanes synchronise unseen: they are slow together
+    if fault.phases == {"backward"} and job.tp > 1:  # lanes synchronise inside, so they are slow together
         where = job.coordinates(min(ranks))
         lanes = job.lanes(where["pp"], where["dp"])
         result += [entry(["slow_compute", "slow_host"], lanes), *sets_like(fault, job, lanes)]
@@ -78,7 +78,7 @@ def share(faster_ns, slower_ns):
 
 
 def costs(job, faults, faulty_ns):
-    """(healthy time, of each fault (marginal, alone) share of the run)."""
+    """(healthy time, for each fault (marginal, standalone) share of the run)."""
     healthy_ns = timeline_model.mean_iteration_ns(job) if faults else faulty_ns
     result = []
     for fault in faults:
@@ -94,11 +94,11 @@ def is_required(marginal, alone, total):
 
 
 def alternatives(job, faults, shares, total):
-    """Answers that are right: one set of each required fault, with or without those of the others."""
+    """The correct outputs: one set of each required fault, with or without sets of the other faults."""
     choices = []
     for fault, (marginal, alone) in zip(faults, shares):
         sets = [[one] for one in SETS[fault.cause](fault, job)]
-        unseen = fault.cause == "slow_network"  # nothing to compare it with
+        unseen = fault.cause == "slow_network"  # there is nothing to compare it with
         choices.append(sets if is_required(marginal, alone, total) and not unseen else [[], *sets])
     return [sum(combination, []) for combination in itertools.product(*choices)]
 

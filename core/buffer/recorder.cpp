@@ -65,11 +65,11 @@ Status Recorder::open(const ProcessInfo& info) {
 void Recorder::write_header(const ProcessInfo& info) {
   const clock::Moment now = clock::measure_moment(options_.use_tsc);
   ProcessInfo& mine = definitions_.info;
-  mine.clock = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
+  mine.clock.kind = options_.use_tsc ? ClockKind::kTsc : ClockKind::kMonotonic;
   mine.start_ticks = info.start_ticks != 0 ? std::min(info.start_ticks, now.ticks) : now.ticks;
-  mine.clock_points = {info.clock_points.empty()
+  mine.clock.points = {info.clock.points.empty()
                            ? ClockPoint{now.ticks, now.monotonic_ns, now.realtime_ns}
-                           : info.clock_points.front()};
+                           : info.clock.points.front()};
   trace::begin_header(*header_, mine);
 }
 
@@ -185,7 +185,7 @@ bool Recorder::define(const CallSiteDefinition& site) noexcept {
   return add(definitions_.call_sites, site);
 }
 bool Recorder::add(const ClockSample& sample) noexcept {
-  return add(definitions_.info.clock_samples, sample);
+  return add(definitions_.info.clock.samples, sample);
 }
 
 void Recorder::rename_comm(CommId comm, const std::string& name) noexcept {
@@ -350,7 +350,7 @@ Status Recorder::finish(EndState state) {
   definitions_.info.end_ticks = now.ticks;
   definitions_.info.end_state = state;
   definitions_.info.overhead_ticks = header_->overhead_ticks.load(std::memory_order_relaxed);
-  definitions_.info.clock_points.push_back({now.ticks, now.monotonic_ns, now.realtime_ns});
+  definitions_.info.clock.points.push_back({now.ticks, now.monotonic_ns, now.realtime_ns});
   definitions_.losses = losses();
   Status status = has_storage_ ? store_.flush() : Status::ok();
   status.update(storage_status());

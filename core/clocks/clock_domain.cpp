@@ -87,15 +87,15 @@ std::uint64_t clock_domain_id(const std::string& name) {
 
 ClockDomain clock_domain_of(const ProcessInfo& info) {
   ClockDomain domain;
-  domain.id = clock_domain_id(info.clock_domain);
+  domain.id = clock_domain_id(info.clock.domain);
   domain.lowest_rank = info.world_rank;
-  domain.kind = info.clock;
+  domain.kind = info.clock.kind;
   domain.start_ticks = info.start_ticks;
   domain.end_ticks = info.end_ticks;
-  domain.samples = info.clock_samples;
-  if (!info.clock_points.empty()) {
-    domain.first = info.clock_points.front();
-    domain.last = info.clock_points.back();
+  domain.samples = info.clock.samples;
+  if (!info.clock.points.empty()) {
+    domain.first = info.clock.points.front();
+    domain.last = info.clock.points.back();
     domain.end_ticks = std::max(domain.end_ticks, domain.last.ticks);
   }
   return domain;

@@ -28,7 +28,7 @@ TimeMap wall_line(const ClockDomain& clock) {
 }
 
 /// One moment on two clocks, and its error bound.
-struct Meeting {
+struct ClockComparison {
   std::uint64_t ticks = 0;        ///< of the clock to be mapped
   std::uint64_t known_ticks = 0;  ///< of the clock already mapped
   double half_ns = 0.0;
@@ -41,38 +41,38 @@ double half_width_ns(const ClockSample& sample, double rate) {
   return static_cast<double>(sample.received_ticks - sample.sent_ticks) / 2 * rate;
 }
 
-/// Sorts the meetings by time and removes disturbed ones: those delayed by a busy machine are less
-/// accurate than their neighbours.
-std::vector<Meeting> calm(std::vector<Meeting> meetings) {
-  std::sort(meetings.begin(), meetings.end(),
-            [](const Meeting& a, const Meeting& b) { return a.ticks < b.ticks; });
-  if (meetings.size() < 3) return meetings;
+/// Sorts the comparisons by time and removes disturbed ones: those delayed by a busy machine are
+/// less accurate than their neighbours.
+std::vector<ClockComparison> calm(std::vector<ClockComparison> comparisons) {
+  std::sort(comparisons.begin(), comparisons.end(),
+            [](const ClockComparison& a, const ClockComparison& b) { return a.ticks < b.ticks; });
+  if (comparisons.size() < 3) return comparisons;
   std::vector<double> halves;
-  for (const Meeting& meeting : meetings) halves.push_back(meeting.half_ns);
+  for (const ClockComparison& comparison : comparisons) halves.push_back(comparison.half_ns);
   std::nth_element(halves.begin(), halves.begin() + static_cast<std::ptrdiff_t>(halves.size() / 2),
                    halves.end());
   constexpr double kMaxOfMedian = 4.0;
   const double most = kMaxOfMedian * halves[halves.size() / 2];
   // Keep the first and the last, so that nothing between them is extrapolated.
   const auto end = std::remove_if(
-      meetings.begin() + 1, meetings.end() - 1,
-      [most](const Meeting& meeting) { return meeting.half_ns > most; });
-  meetings.erase(end, meetings.end() - 1);
-  return meetings;
+      comparisons.begin() + 1, comparisons.end() - 1,
+      [most](const ClockComparison& comparison) { return comparison.half_ns > most; });
+  comparisons.erase(end, comparisons.end() - 1);
+  return comparisons;
 }
 
 constexpr double kMaxNs = static_cast<double>(std::int64_t{1} << 61);
 
-/// The knots of the meetings and their error bound. Two or more are far enough apart to give the
+/// The knots of the comparisons and their error bound. Two or more are far enough apart to give the
 /// rate; otherwise one remains.
 struct Knots {
   std::vector<TimeMap::Knot> knots;
   std::vector<double> half_ns;
 };
-Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
+Knots knots_of(const std::vector<ClockComparison>& comparisons, const TimeMap& known) {
   Knots found;
-  for (const Meeting& meeting : meetings) {
-    const TimeMap::Knot knot{meeting.ticks, known.to_signed_ns(meeting.known_ticks)};
+  for (const ClockComparison& comparison : comparisons) {
+    const TimeMap::Knot knot{comparison.ticks, known.to_signed_ns(comparison.known_ticks)};
     if (std::fabs(static_cast<double>(knot.time_ns)) > kMaxNs) continue;
     if (!found.knots.empty()) {
       const TimeMap::Knot& last = found.knots.back();
@@ -82,7 +82,7 @@ Knots knots_of(const std::vector<Meeting>& meetings, const TimeMap& known) {
         continue;
     }
     found.knots.push_back(knot);
-    found.half_ns.push_back(meeting.half_ns);
+    found.half_ns.push_back(comparison.half_ns);
   }
   return found;
 }
@@ -117,9 +117,9 @@ double reach_ns(const Knots& found, const ClockDomain& clock, double ns_per_tick
   return static_cast<double>(std::max(before, behind)) * ns_per_tick;
 }
 
-DomainTime placed_by(const std::vector<Meeting>& meetings, const DomainTime& known,
+DomainTime placed_by(const std::vector<ClockComparison>& comparisons, const DomainTime& known,
                      const ClockDomain& clock) {
-  const Knots found = knots_of(meetings, known.map);
+  const Knots found = knots_of(comparisons, known.map);
   if (found.knots.empty()) return {};
   const OuterRate rate = outer_rate(found, ns_per_tick(clock), known.error_ns);
   const double measured_ns = *std::max_element(found.half_ns.begin(), found.half_ns.end());
@@ -136,7 +136,7 @@ class Placement {
       : domains_(domains), times_(domains.size()), is_placed_(domains.size()) {
     for (std::size_t i = 0; i < domains.size(); ++i) index_[domains[i].id] = i;
     for (std::size_t i = 0; i < domains.size(); ++i) {
-      for (const ClockSample& sample : domains[i].samples) add_meeting(i, sample);
+      for (const ClockSample& sample : domains[i].samples) add_comparison(i, sample);
     }
   }
 
@@ -154,14 +154,14 @@ class Placement {
   }
 
  private:
-  void add_meeting(std::size_t asker, const ClockSample& sample) {
+  void add_comparison(std::size_t asker, const ClockSample& sample) {
     const auto peer = index_.find(sample.peer_domain);
     if (peer == index_.end() || peer->second == asker || sample.received_ticks < sample.sent_ticks)
       return;
     const double half_ns = half_width_ns(sample, ns_per_tick(domains_[asker]));
     const std::uint64_t middle = middle_of(sample);
-    meetings_[peer->second][asker].push_back({middle, sample.peer_ticks, half_ns});
-    meetings_[asker][peer->second].push_back({sample.peer_ticks, middle, half_ns});
+    comparisons_[peer->second][asker].push_back({middle, sample.peer_ticks, half_ns});
+    comparisons_[asker][peer->second].push_back({sample.peer_ticks, middle, half_ns});
   }
   void place(std::size_t domain, DomainTime time) {
     times_[domain] = std::move(time);
@@ -169,9 +169,9 @@ class Placement {
     next_.push(domain);
   }
   void place_neighbours(std::size_t known) {
-    for (const auto& [domain, meetings] : meetings_[known]) {
+    for (const auto& [domain, comparisons] : comparisons_[known]) {
       if (is_placed_[domain]) continue;
-      DomainTime time = placed_by(calm(meetings), times_[known], domains_[domain]);
+      DomainTime time = placed_by(calm(comparisons), times_[known], domains_[domain]);
       if (time.is_measured) place(domain, std::move(time));
     }
   }
@@ -180,8 +180,8 @@ class Placement {
   std::vector<DomainTime> times_;
   std::vector<bool> is_placed_;
   std::map<std::uint64_t, std::size_t> index_;
-  std::map<std::size_t, std::map<std::size_t, std::vector<Meeting>>>
-      meetings_;  ///< by the mapped clock, then by the other
+  std::map<std::size_t, std::map<std::size_t, std::vector<ClockComparison>>>
+      comparisons_;  ///< by the mapped clock, then by the other
   std::queue<std::size_t> next_;
 };
 

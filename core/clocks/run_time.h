@@ -28,7 +28,7 @@ struct RunTime {
   std::map<std::uint64_t, DomainTime> domains;  ///< by ClockDomain::id
 
   const DomainTime& of(const ProcessInfo& info) const {
-    return domains.at(clock_domain_id(info.clock_domain));
+    return domains.at(clock_domain_id(info.clock.domain));
   }
 };
 /// Computes the mappings. domains: at least one, one entry for each domain; values may come from

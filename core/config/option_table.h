@@ -88,9 +88,10 @@
     "full")                                                                                        \
   X(cpu_time, bool, "MEGASCOPE_CPU_TIME", "1", "", Accepts::on_off(), "",                          \
     "Reads each thread's CPU time, time spent waiting for a core, and involuntary context "        \
-    "switches. Readings are taken when a step begins or ends, and around MPI calls in groups of "  \
-    "three at least 30 ms apart. A reading takes about 1 us; all together take at most 0.05 % "    \
-    "of the run time.",                                                                            \
+    "switches. A reading is taken when a step begins or ends. Around MPI calls, readings "         \
+    "are taken in groups of three: when a call returns, when the next call begins, and when "      \
+    "that call returns. Between two groups pass at least 30 ms. A reading takes about 1 us; "      \
+    "all together take at most 0.05 % of the run time.",                                           \
     "0")                                                                                           \
   X(step_start, Count, "MEGASCOPE_STEP_START", "0", "", Accepts::unlimited(0), "",                 \
     "The first step to record, by the number passed to megascope_step_begin. Step s is recorded "  \

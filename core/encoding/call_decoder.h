@@ -30,14 +30,16 @@ class CallDecoder {
   /// Returns the number of calls.
   std::uint64_t add_all_to(Profile& profile);
 
-  /// Returns word 0 of the last call of depth 0 as stored in the trace. It equals word 0 of the
-  /// mark of a pending call if that call is already recorded.
+  /// Returns word 0 of the last call of depth 0 as stored in the trace. If word 0 of the
+  /// mark (what the thread stored when it last entered a call) is equal, that call has returned and
+  /// is recorded.
   Word last_outer_word() const { return last_outer_word_; }
   std::uint64_t base_ticks() const { return base_ticks_; }
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 
-  /// Decodes the mark of a pending call into the call and its arguments as facts. Returns false if
+  /// Decodes a mark, the words that a thread stores when it enters a call, into the call and its
+  /// arguments as facts. For calls that are pending at the end of the trace. Returns false if
   /// `words` are not a mark of a call.
   static bool decode_mark(std::span<const Word> words, std::uint64_t base_ticks, Call& call,
                           std::vector<Fact>& facts);

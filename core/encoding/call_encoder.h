@@ -20,7 +20,8 @@ class CallEncoder {
   std::vector<Fact> split(const Call& call, std::span<const Fact> facts, const CallWords& words,
                           std::uint64_t base_ticks, Folded& folded);
 
-  /// Returns the arguments of a pending call as its mark holds them.
+  /// Returns the arguments of a pending call in the form of its mark, the words that a thread
+  /// stores when it enters a call.
   static Folded fold_posted(std::span<const Fact> posted);
 
  private:

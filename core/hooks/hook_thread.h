@@ -65,8 +65,9 @@ struct HookThread {
 /// closed gate that threads share.
 extern constinit thread_local HookThread* t_hooks;
 
-/// g_gate is the gate of threads that have not called a hook yet. Its bit kMayBegin is set while
-/// nothing is recorded and the next hook may start a recording.
+/// A gate is a byte that says what a thread records. A hook checks it first. g_gate is the gate of
+/// threads that have not called a hook yet. Its bit kMayBegin is set while nothing is recorded and
+/// the next hook may start a recording.
 inline constexpr std::uint8_t kMayBegin = 0x80;
 extern constinit std::atomic<std::uint8_t> g_gate;
 

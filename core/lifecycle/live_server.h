@@ -91,8 +91,9 @@ class LiveServer {
   virtual void conclude(std::string_view verdict) noexcept = 0;
   /// Calls begin_end() if it was not called, and ends the server thread. Any thread; further calls
   /// do nothing. linger_ms: how long the server keeps sending to clients that have not received
-  /// everything. Clients that have received the message of the end get at most 100 ms; they receive
-  /// a verdict only if conclude() was called.
+  /// everything. A client that has received the message of the end gets at most 100 ms to receive
+  /// the verdict and to close its connection. The server sends a verdict only if conclude() was
+  /// called.
   virtual void close(bool is_aborted, std::uint64_t linger_ms) noexcept = 0;
 };
 

@@ -251,6 +251,24 @@ struct ProcessIdentity {
   bool operator==(const ProcessIdentity&) const = default;
 };
 
+/// The launcher's names of the worlds of a process; empty: unknown.
+struct WorldNames {
+  std::string name;    ///< of its MPI_COMM_WORLD
+  std::string parent;  ///< of the world that spawned this one (MPI_Comm_spawn)
+
+  bool operator==(const WorldNames&) const = default;
+};
+
+/// The clock of a process, and what relates it to other clocks.
+struct ProcessClock {
+  ClockKind kind = ClockKind::kTsc;
+  std::string
+      domain;  ///< processes with equal texts share the clock: boot id, time namespace, clock
+  std::vector<ClockPoint> points;    ///< in order of time; at least one
+  std::vector<ClockSample> samples;  ///< measurements that this process made for its clock domain,
+                                     ///< in order of time; else empty
+};
+
 /// Properties of one process (rank) of a run.
 struct ProcessInfo {
   std::int32_t world_rank = 0;
@@ -268,19 +286,12 @@ struct ProcessInfo {
       parallel;               ///< grid coordinates of the process, as far as they are known
   std::string run_directory;  ///< absolute path that was requested; rank 0 may have created
                               ///< "<run_directory>-2" instead; empty: only rank 0 knows it
-  std::string world;          ///< the launcher's name of this MPI_COMM_WORLD; empty: unknown
-  std::string parent_world;   ///< the launcher's name of the world that spawned this one
-                              ///< (MPI_Comm_spawn); else empty
-  int thread_level = 0;       ///< thread level provided by MPI, from 0 (MPI_THREAD_SINGLE) to 3
-                              ///< (MPI_THREAD_MULTIPLE)
-  ClockKind clock = ClockKind::kTsc;
-  std::string
-      clock_domain;  ///< processes with equal texts share the clock: boot id, time namespace, clock
-  std::uint64_t start_ticks = 0;           ///< start of recording
-  std::uint64_t end_ticks = 0;             ///< end of recording, or the last record
-  std::vector<ClockPoint> clock_points;    ///< in order of time; at least one
-  std::vector<ClockSample> clock_samples;  ///< measurements that this process made for its clock
-                                           ///< domain, in order of time; else empty
+  WorldNames world;
+  int thread_level = 0;  ///< thread level provided by MPI, from 0 (MPI_THREAD_SINGLE) to 3
+                         ///< (MPI_THREAD_MULTIPLE)
+  ProcessClock clock;
+  std::uint64_t start_ticks = 0;  ///< start of recording
+  std::uint64_t end_ticks = 0;    ///< end of recording, or the last record
   EndState end_state = EndState::kRunning;
   bool is_standalone = false;
   std::uint8_t interfaces = 0;  ///< language interfaces that the process used: kInterfaceC and

@@ -14,6 +14,15 @@
 /// accessor reads one field and costs as much as reading it in the Fact. Any thread.
 namespace megascope::events {
 
+/// Returns `result`, for a kind that no view of this type has. It is not constexpr, so that a
+/// constant expression that reaches it does not compile: tests/core/event_view_test.cpp evaluates
+/// the accessors for all kinds of their views. A new kind that an accessor does not list is thus an
+/// error.
+template <class Result>
+Result for_no_kind(Result result) {
+  return result;
+}
+
 /// Returns the number of a kind. Enumerators below that have this value are converted from a kind
 /// by a cast.
 constexpr std::uint8_t value(FactKind kind) { return static_cast<std::uint8_t>(kind); }
@@ -70,8 +79,8 @@ class MatchedProbe : public Message {
   using Message::Message;
 };
 
-/// A probe found a message, or MPI_Request_get_status found that a request is complete. The message
-/// is not received.
+/// A probe found a message, or MPI_Request_get_status found that a request is complete. A later
+/// call receives the message or completes the request, and has an event of its own for that.
 class FoundMessage : public Message {
  public:
   using Message::Message;
@@ -185,8 +194,10 @@ class RmaOperation : public OneSided {
       case FactKind::kGetAccumulate:
       case FactKind::kRgetAccumulate:
         return Operation::kGetAccumulate;
-      default:
+      case FactKind::kCompareAndSwap:
         return Operation::kCompareAndSwap;
+      default:
+        return for_no_kind(Operation::kCompareAndSwap);
     }
   }
   /// Returns the operation's number, also if it has no MPI request.
@@ -273,8 +284,10 @@ class FileTransfer : public OnFile {
         return Stage::kCompleted;
       case FactKind::kFileTest:
         return Stage::kTested;
-      default:
+      case FactKind::kFileCancelled:
         return Stage::kCancelled;
+      default:
+        return for_no_kind(Stage::kCancelled);
     }
   }
   constexpr bool is_write() const { return is_file_write(fact_->kind); }

@@ -20,8 +20,8 @@ constexpr std::string_view kEnds[] = {"MPI_Finalize", "MPI_Session_finalize"};
 constexpr std::string_view kCompletingAll[] = {"MPI_Waitall", "MPI_Testall"};
 constexpr std::string_view kBuffered[] = {"MPI_Bsend", "MPI_Ibsend", "MPI_Bsend_init"};
 constexpr std::string_view kSynchronous[] = {"MPI_Ssend", "MPI_Issend", "MPI_Ssend_init"};
-constexpr std::string_view kMeetings[] = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join",
-                                          "MPI_Comm_spawn", "MPI_Comm_spawn_multiple"};
+constexpr std::string_view kConnecting[] = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join",
+                                            "MPI_Comm_spawn", "MPI_Comm_spawn_multiple"};
 /// Names that begin as those of nonblocking functions do.
 constexpr std::string_view kOthersWithI[] = {
     "MPI_Init",           "MPI_Init_thread",      "MPI_Initialized",
@@ -49,7 +49,7 @@ MpiFunction mpi_function(std::string_view name) noexcept {
   function.is_buffered = is_one_of(name, kBuffered);
   function.is_synchronous = is_one_of(name, kSynchronous);
   function.is_neighbourhood = name.find("eighbor_") != std::string_view::npos;
-  function.meets_world = is_one_of(name, kMeetings);
+  function.connects_worlds = is_one_of(name, kConnecting);
   return function;
 }
 

@@ -27,7 +27,8 @@ struct MpiFunction {
   bool is_buffered = false;       ///< a send in buffered mode (§3.4)
   bool is_synchronous = false;    ///< a send in synchronous mode
   bool is_neighbourhood = false;  ///< a collective among neighbours of a topology (§8.6)
-  bool meets_world = false;  ///< waits for processes of another group, to which it connects (§11)
+  bool connects_worlds = false;   ///< waits for processes of another group, to which it connects
+                                  ///< (§11)
 };
 
 /// Returns the properties of a function. name: the full name, such as "MPI_Send". For other names

@@ -96,8 +96,8 @@ struct Point {
 class PointStream {
  public:
   virtual ~PointStream() = default;
-  /// Reads the next point. Returns false at the end. Unreadable records are skipped and counted
-  /// (LossCause::kDamaged).
+  /// Reads the next Point, that is, the next annotation at one moment. Returns false at the end.
+  /// Unreadable records are skipped and counted (LossCause::kDamaged).
   virtual bool next(Point& point) = 0;
 };
 

@@ -92,11 +92,11 @@ bool set_property(std::string_view name, std::string value, ProcessInfo& info) {
   else if (name.starts_with(kLauncherFactPrefix))
     info.launcher.push_back({std::string(name), std::move(value)});
   else if (name == kPropertyWorld)
-    info.world = std::move(value);
+    info.world.name = std::move(value);
   else if (name == kPropertyParentWorld)
-    info.parent_world = std::move(value);
+    info.world.parent = std::move(value);
   else if (name == kPropertyClockDomain)
-    info.clock_domain = std::move(value);
+    info.clock.domain = std::move(value);
   else if (name == kPropertyInterface)
     info.interfaces = static_cast<std::uint8_t>(info.interfaces | interface_of(value));
   else if (name == kPropertyUnrecorded)
@@ -202,7 +202,7 @@ bool decode_clock_sample(Reader& reader, ProcessInfo& into) {
   sample.received_ticks = reader.get<std::uint64_t>();
   sample.peer_ticks = reader.get<std::uint64_t>();
   if (!reader.is_ok()) return false;
-  into.clock_samples.push_back(sample);
+  into.clock.samples.push_back(sample);
   return true;
 }
 

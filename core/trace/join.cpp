@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The trace of one rank in one of the pieces.
+/// The trace of one rank in one of the fragments.
 struct Part {
   std::string path;
   ProcessInfo info;
@@ -32,8 +32,9 @@ class Job {
   /// Returns why `part` cannot be of this job; empty if nothing contradicts, and then adds its
   /// properties.
   std::string difference(const Part& part) {
-    std::string reason = compare("the launcher's names are", {part.info.world, part.path}, world_);
-    if (reason.empty()) reason = compare("Slurm's steps are", {part.info.job, part.path}, step_);
+    std::string reason = compare("the launcher's job names are", {part.info.world.name, part.path},
+                                 world_);
+    if (reason.empty()) reason = compare("the Slurm steps are", {part.info.job, part.path}, step_);
     return reason;
   }
 
@@ -45,7 +46,7 @@ class Job {
   static std::string compare(const char* what, Name name, Name& known) {
     if (known.text.empty()) std::swap(known, name);
     if (name.text.empty() || name.text == known.text) return {};
-    return known.path + " and " + name.path + " are not of one job: " + what + " " + known.text +
+    return known.path + " and " + name.path + " are of different jobs: " + what + " " + known.text +
            " and " + name.text;
   }
 
@@ -64,25 +65,25 @@ Status add(Part part, Parts& parts) {
                                taken.info.run_id == part.info.run_id;
   if (!is_same_process) {
     return Status::error("rank " + std::to_string(part.info.world_rank) + " is in " + taken.path +
-                         " and, another process, in " + part.path);
+                         " and in " + part.path + ", from different processes");
   }
   if (part.used_bytes > taken.used_bytes) taken = std::move(part);
   return Status::ok();
 }
 
-std::vector<std::string> traces_of(const std::string& piece) {
+std::vector<std::string> traces_of(const std::string& fragment) {
   std::error_code error;
-  if (!fs::is_regular_file(piece, error)) return find_traces(piece);
-  const fs::path real = fs::canonical(piece, error);  // follows a link that the user named
-  return {error ? piece : real.string()};
+  if (!fs::is_regular_file(fragment, error)) return find_traces(fragment);
+  const fs::path real = fs::canonical(fragment, error);  // follows a link that the user named
+  return {error ? fragment : real.string()};
 }
 
-Status read_piece(const std::string& piece, std::vector<Part>& parts,
-                  std::vector<std::string>& problems) {
+Status read_fragment(const std::string& fragment, std::vector<Part>& parts,
+                     std::vector<std::string>& problems) {
   std::error_code error;
-  if (!fs::exists(piece, error)) return Status::error(piece + " does not exist");
+  if (!fs::exists(fragment, error)) return Status::error(fragment + " does not exist");
   bool has_any = false;
-  for (const std::string& path : traces_of(piece)) {
+  for (const std::string& path : traces_of(fragment)) {
     std::unique_ptr<TraceFile> file;
     const Status status = TraceFile::open(path, file);
     if (!status.is_ok()) {
@@ -93,7 +94,7 @@ Status read_piece(const std::string& piece, std::vector<Part>& parts,
     parts.push_back(
         {.path = path, .info = file->definitions().info, .used_bytes = file->used_bytes()});
   }
-  return has_any ? Status::ok() : Status::error(piece + " holds no readable trace");
+  return has_any ? Status::ok() : Status::error(fragment + " holds no readable trace");
 }
 
 /// Omits traces that state another world size than most, which are damaged. Returns an error if
@@ -109,15 +110,17 @@ Status settle_world_size(std::vector<Part>& parts, std::vector<std::string>& pro
   for (const Part& part : parts) {
     if (!differs(part)) continue;
     const bool is_same_world = part.info.run_id == reference.info.run_id ||
-                               (!part.info.world.empty() &&
-                                part.info.world == reference.info.world);
-    const std::string sizes = std::to_string(part.info.world_size) + " and " +
-                              std::to_string(reference.info.world_size) + " ranks";
+                               (!part.info.world.name.empty() &&
+                                part.info.world.name == reference.info.world.name);
+    const std::string size = std::to_string(part.info.world_size);
+    const std::string reference_size = std::to_string(reference.info.world_size);
     if (!is_same_world)
       return Status::error(part.path + " and " + reference.path +
-                           " are not of one job: worlds of " + sizes);
-    problems.push_back(part.path + " is damaged and was omitted: for one world, it and " +
-                       reference.path + " tell " + sizes);
+                           " are of different jobs: the world sizes are " + size + " and " +
+                           reference_size);
+    problems.push_back(part.path + " is damaged and was omitted: it records a world size of " +
+                       size + ", but " + reference.path + " of the same world records " +
+                       reference_size);
   }
   std::erase_if(parts, differs);
   return Status::ok();
@@ -140,10 +143,11 @@ void note_doubt(const Parts& parts, std::vector<std::string>& problems) {
   const bool is_of_one_run = std::ranges::all_of(
       parts, [&](const auto& part) { return part.second.info.run_id == first.info.run_id; });
   const bool has_unnamed = std::ranges::any_of(parts, [](const auto& part) {
-    return part.second.info.world.empty() && part.second.info.job.empty();
+    return part.second.info.world.name.empty() && part.second.info.job.empty();
   });
   if (has_unnamed && !is_of_one_run)
-    problems.push_back("no launcher named the job: make sure that all pieces are of one job");
+    problems.push_back(
+        "some traces do not name the launcher's job: make sure that all fragments are of one job");
 }
 
 /// Copies the other files of a run directory from where the trace of the lowest rank came.
@@ -159,7 +163,7 @@ void copy_notes(const Parts& parts, const fs::path& run_directory,
   }
 }
 
-/// A piece may be the trace in scratch storage, or a copy, for which only the identity is valid.
+/// A fragment may be the trace in scratch storage, or a copy, for which only the identity is valid.
 Liveness liveness_of_part(const Part& part) {
   const Liveness by_identity = liveness_of(part.info);
   OpenTrace trace;
@@ -198,11 +202,11 @@ Status copy_all(const Parts& parts, const std::string& run_directory, JoinResult
 
 }  // namespace
 
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
+Status join_run(const std::vector<std::string>& fragments, const std::string& run_directory,
                 JoinResult& result) {
   std::vector<Part> all;
-  for (const std::string& piece : pieces) {
-    const Status status = read_piece(piece, all, result.problems);
+  for (const std::string& fragment : fragments) {
+    const Status status = read_fragment(fragment, all, result.problems);
     if (!status.is_ok()) return status;
   }
   Parts parts;

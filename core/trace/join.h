@@ -17,16 +17,16 @@ struct JoinResult {
 
 /// Makes one run directory of the trace fragments of one job: standalone ranks, hosts without a
 /// common directory.
-/// pieces: each is a run directory (including directories of standalone ranks in it), a run's
-/// directory in a node's scratch storage, or one trace. The traces in them are copied; the pieces
-/// remain unchanged. If a process still runs, its trace is copied as it is now. If two pieces
-/// contain a trace of the same process, the longer trace is used. A trace whose world size differs
-/// from that of most traces counts as damaged and is omitted.
+/// fragments: each is a run directory (including directories of standalone ranks in it), a run's
+/// directory in a node's scratch storage, or one trace. The traces in them are copied; the
+/// fragments remain unchanged. If a process still runs, its trace is copied as it is now. If two
+/// fragments contain a trace of the same process, the longer trace is used. A trace whose world
+/// size differs from that of most traces counts as damaged and is omitted.
 ///
-/// Returns an error, and creates nothing, if run_directory exists; a piece does not exist or
-/// contains no readable trace; pieces are of worlds of different size or of different jobs, as far
-/// as launchers provided names; two processes had the same rank; or the disk is full.
-Status join_run(const std::vector<std::string>& pieces, const std::string& run_directory,
+/// Returns an error, and creates nothing, if run_directory exists; a fragment does not exist or
+/// contains no readable trace; fragments are of worlds of different size or of different jobs, as
+/// far as launchers provided names; two processes had the same rank; or the disk is full.
+Status join_run(const std::vector<std::string>& fragments, const std::string& run_directory,
                 JoinResult& result);
 
 }  // namespace megascope::trace

@@ -21,7 +21,6 @@ inline constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 inline constexpr std::size_t kFileHeaderBytes = 4096;
 inline constexpr std::size_t kChunkAlignment = 4096;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
-inline constexpr std::size_t kMaxPendingDepth = 2;
 inline constexpr std::size_t kMaxLossCauses = 64;  ///< space for loss causes in the header page
 
 /// Content of a chunk.
@@ -36,10 +35,11 @@ enum class ChunkKind : std::uint32_t {
 /// duration 0. It is not cleared when the call returns. A reader recognises a call that has
 /// returned, because word 0 then equals that of the last record.
 /// - If all words are 0, the thread has ended.
-/// - If word 0 does not hold a region, the thread's current call is unknown. - The arguments are
-/// stored as in the words of a recorded call, with three exceptions. A send-receive (kSendrecv) has
-/// peers and tags only. A probe has a kRecv with the peer and tag that it searches for. A
-/// completion call has a kRequestTest with the number of requests in `bytes`.
+/// - If word 0 does not hold a region, the thread's current call is unknown.
+/// - The arguments are stored as in the words of a recorded call, with three exceptions. A
+///   send-receive (kSendrecv) has peers and tags only. A probe has a kRecv with the peer and tag
+///   that it searches for. A completion call has a kRequestTest with the number of requests in
+///   `bytes`.
 struct PendingCall {
   encoding::Word words[4];
 };

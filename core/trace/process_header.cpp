@@ -6,14 +6,14 @@
 namespace megascope::trace {
 
 void begin_header(FileHeader& header, const ProcessInfo& info) {
-  const ClockPoint& first = info.clock_points.front();
+  const ClockPoint& first = info.clock.points.front();
   std::memcpy(header.magic, kFileMagic, sizeof header.magic);
   header.version = kFormatVersion;
   header.header_bytes = kFileHeaderBytes;
   header.world_rank = info.world_rank;
   header.world_size = info.world_size;
   header.pid = info.pid;
-  header.clock_kind = static_cast<std::uint32_t>(info.clock);
+  header.clock_kind = static_cast<std::uint32_t>(info.clock.kind);
   header.thread_level = static_cast<std::uint32_t>(info.thread_level);
   header.end_state = static_cast<std::uint32_t>(EndState::kRunning);
   header.is_standalone = info.is_standalone ? 1 : 0;
@@ -46,11 +46,11 @@ std::vector<DefinitionBytes> encode_properties(const ProcessInfo& info) {
     all.push_back(encode_property(fact.name, fact.value));
   for (const ParallelIndex& parallel : info.parallel)
     all.push_back(encode_property(kPropertyParallel, to_text(parallel)));
-  all.push_back(encode_property(kPropertyWorld, info.world));
-  all.push_back(encode_property(kPropertyParentWorld, info.parent_world));
-  all.push_back(encode_property(kPropertyClockDomain, info.clock_domain));
+  all.push_back(encode_property(kPropertyWorld, info.world.name));
+  all.push_back(encode_property(kPropertyParentWorld, info.world.parent));
+  all.push_back(encode_property(kPropertyClockDomain, info.clock.domain));
   if (info.cpus.is_known()) all.push_back(encode_property(kPropertyCpus, to_text(info.cpus)));
-  for (const ClockSample& sample : info.clock_samples) all.push_back(encode(sample));
+  for (const ClockSample& sample : info.clock.samples) all.push_back(encode(sample));
   return all;
 }
 

@@ -158,9 +158,9 @@ void TraceFile::read_header(const FileHeader& header) {
   info.run_id = text_of(header.run_id, sizeof header.run_id);
   info.identity = identity_in(header);
   info.thread_level = static_cast<int>(header.thread_level & 3);
-  info.clock = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic)
-                   ? ClockKind::kMonotonic
-                   : ClockKind::kTsc;
+  info.clock.kind = header.clock_kind == static_cast<std::uint32_t>(ClockKind::kMonotonic)
+                        ? ClockKind::kMonotonic
+                        : ClockKind::kTsc;
   info.start_ticks = header.start_ticks;
   info.end_ticks = header.end_ticks;
   info.end_state = header.end_state <= static_cast<std::uint32_t>(EndState::kRecovered)
@@ -168,13 +168,13 @@ void TraceFile::read_header(const FileHeader& header) {
                        : EndState::kRunning;
   info.is_standalone = header.is_standalone != 0;
   info.overhead_ticks = header.overhead_ticks.load(std::memory_order_relaxed);
-  info.clock_points.push_back(bounded({header.first_moment_ticks, header.first_moment_monotonic_ns,
+  info.clock.points.push_back(bounded({header.first_moment_ticks, header.first_moment_monotonic_ns,
                                        header.first_moment_realtime_ns}));
   for (std::size_t i = 0; i < kLossCauseCount; ++i) {
     definitions_.losses[i] = header.losses[i].load(std::memory_order_relaxed);
   }
   if (header.end_ticks > header.start_ticks) {
-    info.clock_points.push_back(
+    info.clock.points.push_back(
         bounded({header.end_ticks, header.end_monotonic_ns, header.end_realtime_ns}));
   }
 }
@@ -274,9 +274,9 @@ void TraceFile::add_chunk(const ChunkHeader* header, std::size_t space) {
       {header,
        header->sequence,
        {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
-  if (header->moment_ticks > definitions_.info.clock_points.back().ticks &&
+  if (header->moment_ticks > definitions_.info.clock.points.back().ticks &&
       definitions_.info.end_ticks == 0) {
-    definitions_.info.clock_points.push_back(
+    definitions_.info.clock.points.push_back(
         bounded({header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns}));
   }
 }

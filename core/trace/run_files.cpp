@@ -180,7 +180,7 @@ Status RunSource::open_own(const std::string& path, const std::vector<ClockDomai
   auto source = std::make_unique<RunSource>();
   source->time_ = run_time_of(clocks);
   const ProcessInfo& info = file->definitions().info;
-  if (!source->time_.domains.contains(clock_domain_id(info.clock_domain))) {
+  if (!source->time_.domains.contains(clock_domain_id(info.clock.domain))) {
     return Status::error("the clock of rank " + std::to_string(info.world_rank) + " is not known");
   }
   source->world_size_ = info.world_size;

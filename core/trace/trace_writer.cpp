@@ -22,7 +22,7 @@ constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
 
 Status TraceWriter::open(const std::string& path, const ProcessDefinitions& process) {
   info_ = process.info;
-  if (info_.clock_points.empty()) info_.clock_points.push_back({info_.start_ticks, 0, 0});
+  if (info_.clock.points.empty()) info_.clock.points.push_back({info_.start_ticks, 0, 0});
   store_ = std::make_unique<ChunkStore>();
   Status status = store_->create(path, Backing::kWritten, kNoLimit);
   if (!status.is_ok()) return status;
@@ -84,7 +84,7 @@ Status TraceWriter::begin_chunk(Location& location, LocationId id, std::uint64_t
   ChunkHeader* chunk = status.is_ok() ? store_->acquire(bytes, bytes, status) : nullptr;
   if (chunk == nullptr)
     return status.is_ok() ? Status::error("no space in " + store_->path()) : status;
-  const ClockPoint& first = info_.clock_points.front();
+  const ClockPoint& first = info_.clock.points.front();
   const auto since_first = static_cast<std::int64_t>(ticks - first.ticks);
   chunk->kind = ChunkKind::kEvents;
   chunk->location = id;
@@ -181,7 +181,7 @@ Status TraceWriter::finish() {
     status.update(release_down_to(location, id, 0));
     status.update(release_chunk(location));
   }
-  ClockPoint last = info_.clock_points.back();
+  ClockPoint last = info_.clock.points.back();
   if (info_.end_ticks != 0 && last.ticks != info_.end_ticks) {
     const auto since_last = static_cast<std::int64_t>(info_.end_ticks - last.ticks);
     last = {info_.end_ticks, last.monotonic_ns + since_last, last.realtime_ns + since_last};

@@ -20,11 +20,11 @@ void set_clock(ProcessInfo& info, const TraceClock& clock, const RecordSource& s
   const std::int64_t realtime = source.start_realtime_ns() + clock.realtime_error_ns;
   const std::uint64_t start = ticks_at(clock, 0);
   const std::uint64_t end = ticks_at(clock, source.end_ns());
-  info.clock = ClockKind::kMonotonic;
-  info.clock_domain = clock.domain;
+  info.clock.kind = ClockKind::kMonotonic;
+  info.clock.domain = clock.domain;
   info.start_ticks = start;
   info.end_ticks = end;
-  info.clock_points = {
+  info.clock.points = {
       {start, static_cast<std::int64_t>(start), realtime},
       {end, static_cast<std::int64_t>(end), realtime + static_cast<std::int64_t>(source.end_ns())}};
 }

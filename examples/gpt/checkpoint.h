@@ -5,10 +5,15 @@
 /// Format: text lines, followed by float32 data, little-endian, without padding:
 ///
 ///     megascope-gpt checkpoint 1
-///     step 50                            steps done
-///     layers 4                           and the other fields of ModelShape
-///     tensor embedding.bytes 256 128     name and shape of each tensor, row-major, in the order of
-///     their numbers tensor exp_avg/embedding.bytes 256 128 end
+///     step 50                                       (number of completed steps)
+///     layers 4                                      (likewise each other field of ModelShape)
+///     tensor embedding.bytes 256 128                (name and shape, for each weight)
+///     tensor exp_avg/embedding.bytes 256 128        (for each weight)
+///     tensor exp_avg_sq/embedding.bytes 256 128     (for each weight)
+///     end
+///
+/// The texts in brackets are not in the file. The data of the tensors have the order of their
+/// lines. Each tensor is row-major.
 #pragma once
 
 #include "coordinates.h"

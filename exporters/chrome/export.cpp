@@ -1,7 +1,7 @@
 #include "exporters/chrome/export.h"
 
 #include "core/base/text.h"
-#include "exporters/chrome/deflate_piece.h"
+#include "exporters/chrome/deflate_part.h"
 #include "exporters/chrome/findings.h"
 #include "exporters/chrome/process_events.h"
 #include "exporters/common/joint_file.h"
@@ -21,22 +21,21 @@ std::string opening(const ExportJob& job) {
 }
 
 /// Writes this member's part. Returns the number of events in it.
-std::uint64_t write_piece(const ExportJob& job, DeflatePiece& piece,
-                          std::uint64_t& lost_arrow_count) {
+std::uint64_t write_part(const ExportJob& job, DeflatePart& part, std::uint64_t& lost_arrow_count) {
   const int member = job.collective->rank();
   std::uint64_t event_count = 0;
   if (member == 0) {
-    piece.write(opening(job));
-    if (job.annotations != nullptr) piece.write(all_findings(*job.annotations, event_count));
+    part.write(opening(job));
+    if (job.annotations != nullptr) part.write(all_findings(*job.annotations, event_count));
   }
   for (const std::int32_t rank : job.source->world_ranks()) {
-    ProcessEvents events(*job.source, rank, piece, /*is_first=*/member == 0 && event_count == 0,
+    ProcessEvents events(*job.source, rank, part, /*is_first=*/member == 0 && event_count == 0,
                          job.annotations);
     events.write(job.progress);
     event_count += events.event_count();
     lost_arrow_count += events.lost_arrow_count();
   }
-  if (member == job.collective->size() - 1) piece.write("\n]}\n");
+  if (member == job.collective->size() - 1) part.write("\n]}\n");
   return event_count;
 }
 
@@ -47,10 +46,10 @@ Status run_export(const ExportJob& job, ExportResult& result) {
   timeline::JointFile file(members, job.directory, kFileName);
   Status status = file.open();
   if (!status.is_ok()) return status;
-  DeflatePiece piece(file, members);
+  DeflatePart part(file, members);
   std::uint64_t lost_arrow_count = 0;
-  std::uint64_t event_count = write_piece(job, piece, lost_arrow_count);
-  status = file.finish(piece.finish(), result.bytes);
+  std::uint64_t event_count = write_part(job, part, lost_arrow_count);
+  status = file.finish(part.finish(), result.bytes);
   if (status.is_ok()) status = timeline::add_up(members, event_count);
   if (status.is_ok()) status = timeline::add_up(members, lost_arrow_count);
   if (lost_arrow_count != 0)

@@ -42,14 +42,14 @@ std::string sorted_at(std::int64_t index) {
 
 }  // namespace
 
-ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank,
-                             DeflatePiece& piece, bool is_first, const Annotations* annotations)
+ProcessEvents::ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePart& part,
+                             bool is_first, const Annotations* annotations)
     : source_(source),
       process_(source.process(world_rank)),
       world_rank_(world_rank),
       world_ranks_(process_),
       arrows_(process_),
-      piece_(piece),
+      part_(part),
       is_first_(is_first),
       annotations_(annotations) {
   if (annotations != nullptr) waits_ = timeline::WaitCursor(annotations->waits_of(world_rank));
@@ -87,10 +87,10 @@ void ProcessEvents::write(const std::function<void(std::uint64_t)>& progress) {
     add_facts(event);
     if (++call_count % kProgressCalls == 0 && progress) progress(kProgressCalls);
     if (text_.size() < kFlushBytes) continue;
-    piece_.write(text_.view());
+    part_.write(text_.view());
     text_.clear();
   }
-  piece_.write(text_.view());
+  part_.write(text_.view());
   text_.clear();
   if (progress) progress(call_count % kProgressCalls);
 }

@@ -4,7 +4,7 @@
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 #include "exporters/chrome/collective_arrows.h"
-#include "exporters/chrome/deflate_piece.h"
+#include "exporters/chrome/deflate_part.h"
 #include "exporters/common/call_arguments.h"
 #include "exporters/common/json_text.h"
 #include "exporters/common/timeline.h"
@@ -31,7 +31,7 @@ class ProcessEvents {
  public:
   /// All arguments must outlive this object. is_first: these are the first events of the file.
   /// annotations: may be null.
-  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePiece& piece,
+  ProcessEvents(const RecordSource& source, std::int32_t world_rank, DeflatePart& part,
                 bool is_first, const Annotations* annotations = nullptr);
 
   /// Writes all events. progress: called periodically with the number of calls since the last time;
@@ -85,7 +85,7 @@ class ProcessEvents {
   std::int32_t world_rank_;
   WorldRanks world_ranks_;
   CollectiveArrows arrows_;
-  DeflatePiece& piece_;
+  DeflatePart& part_;
   bool is_first_;
   const Annotations* annotations_;
   timeline::WaitCursor waits_;

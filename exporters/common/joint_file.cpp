@@ -66,9 +66,9 @@ Status add_up(Collective& members, std::uint64_t& count) {
 JointFile::JointFile(Collective& members, std::string directory, const std::string& name)
     : members_(members), path_(std::move(directory) + "/" + name) {}
 
-Status JointFile::create_piece() {
-  Status status = piece_.create(path_, kFileMode);
-  has_piece_ = status.is_ok();
+Status JointFile::create_own_file() {
+  Status status = own_file_.create(path_, kFileMode);
+  has_own_file_ = status.is_ok();
   return status;
 }
 
@@ -90,8 +90,8 @@ Status JointFile::open() {
                            " exists already and is not overwritten; choose another directory");
     } else {
       (void)files::remove_stale_parts(path_);
-      mine = create_piece();
-      part_path_ = piece_.path();
+      mine = create_own_file();
+      part_path_ = own_file_.path();
     }
   }
   const Status shared = share_name();
@@ -105,23 +105,24 @@ void JointFile::write(std::span<const char> data) {
 }
 
 void JointFile::spill() {
-  if (!has_piece_ && status_.is_ok()) status_ = create_piece();
-  if (status_.is_ok()) status_ = write_at(piece_.number(), piece_.path(), pending_, spilled_bytes_);
+  if (!has_own_file_ && status_.is_ok()) status_ = create_own_file();
+  if (status_.is_ok())
+    status_ = write_at(own_file_.number(), own_file_.path(), pending_, spilled_bytes_);
   spilled_bytes_ += pending_.size();
   pending_.clear();
 }
 
-Status JointFile::offset_of_piece(std::uint64_t& offset_bytes, std::uint64_t& size_bytes) {
+Status JointFile::offset_of_own_part(std::uint64_t& offset_bytes, std::uint64_t& size_bytes) {
   const std::uint64_t mine = spilled_bytes_ + pending_.size();
   Collective::Bytes sizes;
   Status status = members_.gather(std::as_bytes(std::span(&mine, 1)), sizes, 0);
   if (!status.is_ok()) return status;
   std::uint64_t sum = 0;
   for (std::size_t at = 0; at + sizeof sum <= sizes.size(); at += sizeof sum) {
-    std::uint64_t piece = 0;
-    std::memcpy(&piece, sizes.data() + at, sizeof piece);
+    std::uint64_t part_bytes = 0;
+    std::memcpy(&part_bytes, sizes.data() + at, sizeof part_bytes);
     std::memcpy(sizes.data() + at, &sum, sizeof sum);  // from sizes to offsets
-    sum += piece;
+    sum += part_bytes;
   }
   status = members_.scatter(sizes, std::as_writable_bytes(std::span(&offset_bytes, 1)), 0);
   if (!status.is_ok()) return status;
@@ -133,10 +134,10 @@ Status JointFile::finish(Status mine, std::uint64_t& size_bytes) {
   mine.update(status_);
   Status status = agree(members_, std::move(mine));
   std::uint64_t offset_bytes = 0;
-  if (status.is_ok()) status = offset_of_piece(offset_bytes, size_bytes);
+  if (status.is_ok()) status = offset_of_own_part(offset_bytes, size_bytes);
   if (status.is_ok()) status = agree(members_, place(offset_bytes));
-  if (is_first() && status.is_ok()) status = piece_.publish(files::FreshFile::Existing::kKeep);
-  piece_.discard();  // no effect if it is published
+  if (is_first() && status.is_ok()) status = own_file_.publish(files::FreshFile::Existing::kKeep);
+  own_file_.discard();  // no effect if it is published
   return agree(members_, std::move(status));
 }
 
@@ -160,7 +161,7 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   off_t to = static_cast<off_t>(offset_bytes);
   const auto end = static_cast<off_t>(spilled_bytes_);
   while (from < end) {  // copies within the kernel or the file system
-    const ssize_t copied = ::copy_file_range(piece_.number(), &from, target, &to,
+    const ssize_t copied = ::copy_file_range(own_file_.number(), &from, target, &to,
                                              static_cast<std::size_t>(end - from), 0);
     if (copied < 0 && errno == EINTR) continue;
     if (copied < 0 && !is_not_supported(errno)) return Status::from_errno(part_path_, errno);
@@ -169,9 +170,9 @@ Status JointFile::place_spilled(int target, std::uint64_t offset_bytes) {
   std::vector<char> buffer(from < end ? kCopyBytes : 0);
   while (from < end) {
     const auto wanted = std::min(static_cast<std::size_t>(end - from), buffer.size());
-    const ssize_t count = ::pread(piece_.number(), buffer.data(), wanted, from);
+    const ssize_t count = ::pread(own_file_.number(), buffer.data(), wanted, from);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return Status::from_errno(piece_.path(), count < 0 ? errno : EIO);
+    if (count <= 0) return Status::from_errno(own_file_.path(), count < 0 ? errno : EIO);
     Status status = write_at(target, part_path_,
                              std::span(buffer).first(static_cast<std::size_t>(count)),
                              static_cast<std::uint64_t>(to));

@@ -11,10 +11,11 @@
 
 namespace megascope::timeline {
 
-/// Returns on every member the error of the lowest member that has one, or ok. Collective.
+/// Returns on every member the error of the lowest member that has one, or ok. members: the
+/// processes that export together; all of them must call the function.
 Status agree(Collective& members, Status mine);
 
-/// Replaces `count` on every member by the sum over all members. Collective.
+/// Replaces `count` on every member by the sum over all members. All members must call it.
 Status add_up(Collective& members, std::uint64_t& count);
 
 /// One file that all members write together. It consists of the parts of all members, in the order
@@ -35,20 +36,20 @@ class JointFile {
   ~JointFile() = default;
 
   Status open();
-  /// Appends to this member's part. The first error is kept and returned by finish.
+  /// Appends to the part that this process writes. The first error is kept and returned by finish.
   void write(std::span<const char> data);
-  /// Collective. Concatenates the parts and publishes the file. mine: an error of this member, or
-  /// ok. Returns on all members the error of the lowest member that has one. size_bytes: on success
-  /// the size of the whole file, on all members.
+  /// Concatenates the parts and publishes the file. mine: an error of this process, or ok. Returns
+  /// on all members the error of the lowest member that has one. size_bytes: on success the size of
+  /// the whole file, on all members.
   Status finish(Status mine, std::uint64_t& size_bytes);
 
  private:
   void spill();
-  Status create_piece();
+  Status create_own_file();
   Status share_name();
   Status place(std::uint64_t offset_bytes);
   Status place_spilled(int target, std::uint64_t offset_bytes);
-  Status offset_of_piece(std::uint64_t& offset_bytes, std::uint64_t& size_bytes);
+  Status offset_of_own_part(std::uint64_t& offset_bytes, std::uint64_t& size_bytes);
   bool is_first() const { return members_.rank() == 0; }
 
   Collective& members_;
@@ -56,10 +57,10 @@ class JointFile {
   /// Temporary name of the incomplete file, chosen by member 0, which writes its part directly to
   /// it.
   std::string part_path_;
-  /// Temporary file with this member's part if the part exceeds kMemoryBytes. On member 0, the
-  /// joint file itself.
-  files::FreshFile piece_;
-  bool has_piece_ = false;
+  /// Temporary file with the part of this process if the part exceeds kMemoryBytes. On member 0,
+  /// the joint file itself.
+  files::FreshFile own_file_;
+  bool has_own_file_ = false;
   std::vector<char> pending_;
   std::uint64_t spilled_bytes_ = 0;
   Status status_;

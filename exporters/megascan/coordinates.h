@@ -26,9 +26,10 @@ Status coordinates_of(const ProcessInfo& info, GridCoordinates& coordinates);
 /// Returns the file name of a rank, for example "benchmark-data-0-pipeline-1-tensor-0.json".
 std::string file_name(const GridCoordinates& coordinates);
 
-/// Determines the coordinates of the ranks that this member of the collective exports, in their
-/// order. Collective. Returns the same error on all members if a rank has no coordinates, or if two
-/// ranks have equal coordinates.
+/// Determines the coordinates of the ranks that this process exports, in the order of
+/// source.world_ranks(). source: records of these ranks. members: the processes that export
+/// together; all of them must call the function. Returns the same error on all members if a rank
+/// has no coordinates, or if two ranks have equal coordinates.
 Status find_coordinates(const RecordSource& source, Collective& members,
                         std::vector<GridCoordinates>& by_rank);
 

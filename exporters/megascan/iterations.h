@@ -24,8 +24,8 @@ struct Iteration {
 /// same time, as MegaScan assumes; times within an iteration use the common clock.
 class Iterations {
  public:
-  /// Determines the iterations of a run. Collective. Makes one pass over all calls of the member's
-  /// ranks.
+  /// Determines the iterations of a run. All members must call it. Makes one pass over all calls of
+  /// the ranks that this member exports (`source`).
   static Status of(const RecordSource& source, Collective& members, Iterations& iterations);
 
   const std::vector<Iteration>& all() const { return all_; }

@@ -27,7 +27,7 @@ struct Tally {
   void add(const Tally& other);
 };
 
-/// Replaces the counts on every member by the sums over all members. Collective.
+/// Replaces the counts on every member by the sums over all members. All members must call it.
 Status add_up(Collective& members, Tally& tally);
 
 /// Returns one sentence for each kind of omission or change that occurred.

@@ -33,10 +33,10 @@ inline std::uint32_t team_comm_id(std::size_t mpi_comm_count,
   return static_cast<std::uint32_t>(mpi_comm_count) + static_cast<std::uint32_t>(call_site);
 }
 
-/// Writes the global definitions of an archive. Writes only definitions that others refer to. Each
-/// is written once, before the first reference to it. Ids are ascending. Ranks without a trace get
-/// a location group and an empty main thread, so that ranks of MPI_COMM_WORLD equal positions in
-/// the group of communication locations, as OTF2 requires.
+/// Writes the global definitions of an archive. Writes only definitions that others refer to, and
+/// the groups of named_group(). Each is written once, before the first reference to it. Ids are
+/// ascending. Ranks without a trace get a location group and an empty main thread, so that ranks of
+/// MPI_COMM_WORLD equal positions in the group of communication locations, as OTF2 requires.
 class DefinitionFile {
  public:
   /// writer: open; closed by the caller. All arguments must outlive this object.

@@ -36,9 +36,11 @@ class IoEvents {
   IoEvents(OTF2_EvtWriter* writer, Calls& calls, ProcessIo& process)
       : writer_(writer), calls_(calls), process_(process) {}
 
-  /// Write the events at the begin of a call. kept: a copy of the fact. The function stores the
-  /// number of a blocking operation in it; pass an event of `kept` to finish(). list: must be
-  /// empty; used for attributes, and empty afterwards.
+  /// Write the events at the begin of a call. transfer, use: view of a fact of the call. kept: a
+  /// copy of this fact. The function stores the number of a blocking operation in `kept`. At the
+  /// return of the call, pass a FileTransfer or FileUse of `kept` to finish(), which derives the
+  /// operation's OTF2 id from the number. list: must be empty; used for attributes, and empty
+  /// afterwards.
   void start(events::FileTransfer transfer, Fact& kept, std::uint64_t time_ns,
              OTF2_AttributeList* list);
   void start(events::FileUse use, Fact& kept, std::uint64_t time_ns, OTF2_AttributeList* list);

@@ -1,23 +1,18 @@
 #include "exporters/otf2/rank_runs.h"
 
+#include "core/base/hash.h"
+
 #include <algorithm>
 
 namespace megascope::otf2 {
 
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {  // splitmix64's finalizer
-  hash = (hash ^ value) + 0x9E3779B97F4A7C15u;
-  hash = (hash ^ (hash >> 30)) * 0xBF58476D1CE4E5B9u;
-  hash = (hash ^ (hash >> 27)) * 0x94D049BB133111EBu;
-  return hash ^ (hash >> 31);
-}
-
-std::uint64_t mixed_ranks(std::uint64_t hash, const std::vector<RankRun>& runs) {
+std::uint64_t combined_ranks(std::uint64_t hash, const std::vector<RankRun>& runs) {
   for (const RankRun& run : runs) {
     for (std::int32_t i = 0; i < run.count; ++i) {
-      hash = mixed(hash, static_cast<std::uint32_t>(run.first + i * run.stride));
+      hash = combined(hash, static_cast<std::uint32_t>(run.first + i * run.stride));
     }
   }
-  return mixed(hash, static_cast<std::uint64_t>(rank_count(runs)));
+  return combined(hash, static_cast<std::uint64_t>(rank_count(runs)));
 }
 
 bool are_ranks(const std::vector<RankRun>& runs, std::int32_t world_size) {

@@ -9,10 +9,8 @@
 /// Keys and rank lists, for definitions shared by several processes (shared_definitions.h).
 namespace megascope::otf2 {
 
-/// Return a hash that combines `hash` with a value (mixed()), or with a list of ranks
-/// (mixed_ranks()).
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t value);
-std::uint64_t mixed_ranks(std::uint64_t hash, const std::vector<RankRun>& runs);
+/// Returns a hash that combines `hash` with a list of ranks.
+std::uint64_t combined_ranks(std::uint64_t hash, const std::vector<RankRun>& runs);
 
 /// Returns whether the runs contain only ranks of the world, and at most world_size ranks.
 bool are_ranks(const std::vector<RankRun>& runs, std::int32_t world_size);

@@ -1,5 +1,6 @@
 #include "exporters/otf2/shared_definitions.h"
 
+#include "core/base/hash.h"
 #include "exporters/otf2/byte_stream.h"
 #include "exporters/otf2/rank_runs.h"
 #include "exporters/otf2/vocabulary.h"
@@ -17,9 +18,9 @@ constexpr std::uint64_t kSelfKey = 2;
 std::uint64_t comm_key(const CommDefinition& comm, const SharedComm& shared) {
   if (comm.kind == CommKind::kWorld) return kWorldKey;
   if (comm.kind == CommKind::kSelf) return kSelfKey;
-  std::uint64_t key = mixed(static_cast<std::uint64_t>(comm.kind), comm.global_name);
-  key = mixed_ranks(key, shared.members);
-  key = mixed_ranks(key, shared.remote_members);
+  std::uint64_t key = combined(static_cast<std::uint64_t>(comm.kind), comm.global_name);
+  key = combined_ranks(key, shared.members);
+  key = combined_ranks(key, shared.remote_members);
   return std::max(key, kSelfKey + 1);
 }
 

@@ -1,18 +1,13 @@
 #include "exporters/otf2/shared_files.h"
 
-#include "exporters/otf2/rank_runs.h"
+#include "core/base/hash.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace megascope::otf2 {
 namespace {
 
-std::uint64_t file_key(const std::string& name) {
-  std::uint64_t key = name.size();
-  for (const char letter : name) key = mixed(key, static_cast<unsigned char>(letter));
-  return std::max<std::uint64_t>(key, 1);
-}
+std::uint64_t file_key(const std::string& name) { return not_zero(hash_of(name)); }
 
 std::uint64_t comm_key(const FileDefinition& file, const std::vector<std::uint64_t>& comm_keys) {
   return file.comm < comm_keys.size() ? comm_keys[file.comm] : 0;
@@ -21,7 +16,7 @@ std::uint64_t comm_key(const FileDefinition& file, const std::vector<std::uint64
 /// Key of the opening; 0: the file is a name without an opening.
 std::uint64_t handle_key(const FileDefinition& file, std::uint64_t comm_key) {
   if (file.mode == kFileModeNone) return 0;
-  return std::max<std::uint64_t>(mixed(mixed(file.global_name, comm_key), 1), 1);
+  return not_zero(combined(combined(file.global_name, comm_key), 1));
 }
 
 template <class Shared>

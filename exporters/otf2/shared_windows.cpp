@@ -1,8 +1,8 @@
 #include "exporters/otf2/shared_windows.h"
 
+#include "core/base/hash.h"
 #include "exporters/otf2/rank_runs.h"
 
-#include <algorithm>
 #include <unordered_set>
 #include <utility>
 
@@ -17,12 +17,12 @@ using Ids = std::unordered_map<std::uint64_t, std::uint32_t>;
 /// different global name in each process.
 std::uint64_t key_of(const WindowDefinition& window, const std::vector<std::uint64_t>& comm_keys) {
   if (window.comm >= comm_keys.size() || comm_keys[window.comm] == 0) return 0;
-  return std::max<std::uint64_t>(mixed(comm_keys[window.comm], window.global_name), 1);
+  return not_zero(combined(comm_keys[window.comm], window.global_name));
 }
 
 std::uint64_t key_of(const GroupDefinition& group, std::int32_t world_size) {
   if (!are_ranks(group.members, world_size)) return 0;
-  return std::max<std::uint64_t>(mixed_ranks(kGroupSeed, group.members), 1);
+  return not_zero(combined_ranks(kGroupSeed, group.members));
 }
 
 template <class Shared>

@@ -67,8 +67,8 @@ class ProcessWindows {
   std::uint32_t group(GroupId id) const { return id < groups_.size() ? groups_[id] : kUndefined; }
   /// Returns whether the call that created the window allocated its memory.
   bool is_allocated(WinId id) const { return id < is_allocated_.size() && is_allocated_[id]; }
-  /// Returns this process's rank in a communicator; 0 if the trace does not define the
-  /// communicator.
+  /// Returns the rank in a communicator of the traced process (`process` of the constructor); 0 if
+  /// its trace does not define the communicator.
   std::uint32_t my_rank(CommId id) const { return id < my_ranks_.size() ? my_ranks_[id] : 0; }
 
  private:

@@ -42,14 +42,16 @@ class ProcessTrace {
   std::uint64_t lost_counter_count() const { return points_.lost_counter_count(); }
 
  private:
-  /// An operation that ends when the call is left.
+  /// A nonblocking operation whose slice ends when the call that completes it is left.
   struct Ending {
     Fact fact;
     RequestId request = kNoRequest;
     bool has_arguments = false;
   };
-  /// Data of the open calls of one location that are needed when the calls are left. `flows` and
-  /// `endings` contain the entries of all open calls; those of a call begin at its marks.
+  /// Data of the open calls of one location that are needed when the calls are left. `flows` has
+  /// the flow ids of the messages that a call receives. `endings` has the nonblocking operations
+  /// that a call completes. Both contain the entries of all open calls. `marks` has, for each open
+  /// call, the indices at which its entries begin.
   struct OpenCalls {
     struct Marks {
       std::size_t flow, ending;

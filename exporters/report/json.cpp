@@ -109,7 +109,7 @@ Json call_sites(const RunReport& report) {
 /// {"job_id": "1234", ...}: Slurm's variables without prefix, in lower case.
 Json launcher_facts(const RunReport& report) {
   Json all = Json::object();
-  for (const LauncherFact& fact : report.launcher) {
+  for (const LauncherFact& fact : report.run.launcher) {
     if (!fact.name.starts_with(kLauncherFactPrefix)) continue;
     all[lower_case(fact.name.substr(sizeof kLauncherFactPrefix - 1))] = fact.value;
   }
@@ -167,10 +167,10 @@ Json end_states(const RunReport& report) {
 }
 
 Json open_ends(const RunReport& report) {
-  if (report.open_ends.text.empty()) return nullptr;
-  return {{"first", report.open_ends.first},
-          {"evidence", report.open_ends.evidence},
-          {"text", report.open_ends.text}};
+  if (report.conclusion.open_ends.text.empty()) return nullptr;
+  return {{"first", report.conclusion.open_ends.first},
+          {"evidence", report.conclusion.open_ends.evidence},
+          {"text", report.conclusion.open_ends.text}};
 }
 
 Json histogram(const std::array<SizeTotals, kSizeClassCount>& sizes, const char* what) {
@@ -237,7 +237,7 @@ Json losses(const RunReport& report) {
 
 Json exports(const RunReport& report) {
   Json all = Json::array();
-  for (const ExportRow& row : report.exports) {
+  for (const ExportRow& row : report.conclusion.exports) {
     all.push_back({{"format", row.format},
                    {"path", row.path},
                    {"records", row.records},
@@ -254,32 +254,27 @@ Json interfaces_of(std::uint8_t interfaces) {
   return names;
 }
 
-Json object_of(const RunReport& report) {
-  const TimeShares shares = time_shares(report);
-  std::uint64_t max_overhead_ns = 0;
-  for (const RankRow& rank : report.ranks)
-    max_overhead_ns = std::max(max_overhead_ns, rank.overhead_ns);
-  Json json;
-  json["version"] = report.version;
-  json["run_id"] = report.run_id;
-  json["job"] = report.job;
+void add_run(const RunReport& report, Json& json) {
+  json["version"] = report.run.version;
+  json["run_id"] = report.run.run_id;
+  json["job"] = report.run.job;
   json["slurm"] = launcher_facts(report);
-  json["program"] = report.programs.empty() ? std::string() : report.programs.front();
-  json["programs"] = report.programs;
-  json["mpi_library"] = report.mpi_library;
-  json["interfaces"] = interfaces_of(report.interfaces);
-  json["unrecorded_procedures"] = report.unrecorded;
+  json["program"] = report.run.programs.empty() ? std::string() : report.run.programs.front();
+  json["programs"] = report.run.programs;
+  json["mpi_library"] = report.run.mpi_library;
+  json["interfaces"] = interfaces_of(report.run.interfaces);
+  json["unrecorded_procedures"] = report.run.unrecorded;
   json["started"] = iso_time(report.start_realtime_ns);
-  if (!report.parent_world.empty()) json["started_by"] = report.started_by;
+  if (!report.run.parent_world.empty()) json["started_by"] = report.conclusion.started_by;
   json["ranks"] = report.world_size;
   json["nodes"] = report.nodes;
-  if (report.clocks.domains != 0) {
-    json["clock"] = {{"domains", report.clocks.domains},
-                     {"unmeasured", report.clocks.unmeasured},
-                     {"error_ns", report.clocks.error_ns}};
+  if (report.conclusion.clocks.domains != 0) {
+    json["clock"] = {{"domains", report.conclusion.clocks.domains},
+                     {"unmeasured", report.conclusion.clocks.unmeasured},
+                     {"error_ns", report.conclusion.clocks.error_ns}};
   }
-  if (report.step_exchange.steps != 0) {
-    const StepExchangeRow& exchange = report.step_exchange;
+  if (report.conclusion.step_exchange.steps != 0) {
+    const StepExchangeRow& exchange = report.conclusion.step_exchange;
     json["step_talk"] = {{"steps", exchange.steps},
                          {"skipped", exchange.skipped},
                          {"step_s", seconds(exchange.step_ns)},
@@ -287,6 +282,13 @@ Json object_of(const RunReport& report) {
                          {"wait_s", seconds(exchange.wait_ns)}};
   }
   json["missing_ranks"] = missing_ranks(report);
+}
+
+void add_times(const RunReport& report, Json& json) {
+  const TimeShares shares = time_shares(report);
+  std::uint64_t max_overhead_ns = 0;
+  for (const RankRow& rank : report.ranks)
+    max_overhead_ns = std::max(max_overhead_ns, rank.overhead_ns);
   json["wall_s"] = seconds(shares.wall_ns);
   json["startup_s"] = seconds(shares.startup_ns);
   json["mpi_calls"] = call_count(report);
@@ -295,9 +297,13 @@ Json object_of(const RunReport& report) {
                        {"median", shares.median},
                        {"max", shares.by_share.empty() ? 0.0 : mpi_share(*shares.by_share.back())}};
   json["imbalance"] = shares.imbalance;
-  json["verdict"] = report.verdict.empty() ? first_verdict(report, shares) : report.verdict;
-  json["is_analyzed"] = !report.verdict.empty();
+  json["verdict"] = report.conclusion.verdict.empty() ? first_verdict(report, shares)
+                                                      : report.conclusion.verdict;
+  json["is_analyzed"] = !report.conclusion.verdict.empty();
   json["overhead_s"] = seconds(max_overhead_ns);
+}
+
+void add_tables(const RunReport& report, Json& json) {
   json["functions"] = functions(report);
   json["communicators"] = communicators(report);
   json["regions"] = regions(report);
@@ -312,6 +318,13 @@ Json object_of(const RunReport& report) {
   json["matrix"] = matrix(report);
   json["waits"] = waits(report);
   json["pending"] = pending(report);
+}
+
+Json object_of(const RunReport& report) {
+  Json json;
+  add_run(report, json);
+  add_times(report, json);
+  add_tables(report, json);
   json["losses"] = losses(report);
   json["covers_all_calls"] = report.covers_all_calls;
   json["notes"] = report.notes;

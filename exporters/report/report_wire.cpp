@@ -184,16 +184,16 @@ constexpr auto sizes = [](auto& codec, auto& row) {
 
 template <class Codec, class Report>
 void describe(Codec& codec, Report& report) {
-  codec.text(report.version);
-  codec.text(report.run_id);
-  codec.text(report.job);
-  codec.rows(report.launcher, kMaxLauncherFacts, fact_row);
-  codec.text(report.world);
-  codec.text(report.parent_world);
-  codec.text(report.mpi_library);
-  codec.number(report.interfaces);
-  codec.rows(report.unrecorded, kMaxUnrecorded, text_row);
-  codec.rows(report.programs, kMaxPrograms, text_row);
+  codec.text(report.run.version);
+  codec.text(report.run.run_id);
+  codec.text(report.run.job);
+  codec.rows(report.run.launcher, kMaxLauncherFacts, fact_row);
+  codec.text(report.run.world);
+  codec.text(report.run.parent_world);
+  codec.text(report.run.mpi_library);
+  codec.number(report.run.interfaces);
+  codec.rows(report.run.unrecorded, kMaxUnrecorded, text_row);
+  codec.rows(report.run.programs, kMaxPrograms, text_row);
   codec.signed_number(report.world_size);
   codec.signed_number(report.start_realtime_ns);
   codec.rows(report.nodes, kMaxRanks, text_row);
@@ -260,9 +260,9 @@ Status parse(std::span<const std::byte> from, RunReport& report) {
   RunReport read;
   describe(reader, read);
   if (!reader.in.is_at_end() || !is_consistent(read)) return Status::error("report: damaged");
-  read.directory = report.directory;
-  read.report_command = report.report_command;
-  read.exports = report.exports;
+  read.conclusion.directory = report.conclusion.directory;
+  read.conclusion.report_command = report.conclusion.report_command;
+  read.conclusion.exports = report.conclusion.exports;
   report = std::move(read);
   return Status::ok();
 }

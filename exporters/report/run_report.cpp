@@ -203,16 +203,16 @@ void bound(RunReport& report) {
 }
 
 void merge(RunReport& mine, const RunReport& theirs) {
-  take_if_empty(mine.version, theirs.version);
-  take_if_empty(mine.run_id, theirs.run_id);
-  take_if_empty(mine.job, theirs.job);
-  add_facts(mine.launcher, theirs.launcher);
-  take_if_empty(mine.world, theirs.world);
-  take_if_empty(mine.parent_world, theirs.parent_world);
-  take_if_empty(mine.mpi_library, theirs.mpi_library);
-  mine.interfaces = static_cast<std::uint8_t>(mine.interfaces | theirs.interfaces);
-  merge_texts(mine.unrecorded, theirs.unrecorded, kMaxUnrecorded);
-  merge_texts(mine.programs, theirs.programs, kMaxPrograms);
+  take_if_empty(mine.run.version, theirs.run.version);
+  take_if_empty(mine.run.run_id, theirs.run.run_id);
+  take_if_empty(mine.run.job, theirs.run.job);
+  add_facts(mine.run.launcher, theirs.run.launcher);
+  take_if_empty(mine.run.world, theirs.run.world);
+  take_if_empty(mine.run.parent_world, theirs.run.parent_world);
+  take_if_empty(mine.run.mpi_library, theirs.run.mpi_library);
+  mine.run.interfaces = static_cast<std::uint8_t>(mine.run.interfaces | theirs.run.interfaces);
+  merge_texts(mine.run.unrecorded, theirs.run.unrecorded, kMaxUnrecorded);
+  merge_texts(mine.run.programs, theirs.run.programs, kMaxPrograms);
   mine.world_size = std::max(mine.world_size, theirs.world_size);
   if (mine.start_realtime_ns == 0 ||
       (theirs.start_realtime_ns != 0 && theirs.start_realtime_ns < mine.start_realtime_ns)) {
@@ -257,9 +257,9 @@ Status merge_up(Collective& collective, RunReport& report) {
   if (!status.is_ok() || collective.rank() != 0) return status;
   RunReport merged;
   status = parse(bytes, merged);
-  merged.directory = report.directory;
-  merged.report_command = report.report_command;
-  merged.exports = report.exports;
+  merged.conclusion.directory = report.conclusion.directory;
+  merged.conclusion.report_command = report.conclusion.report_command;
+  merged.conclusion.exports = report.conclusion.exports;
   if (status.is_ok()) report = std::move(merged);
   return status;
 }

@@ -214,8 +214,8 @@ struct OpenEndFacts {
   bool operator==(const OpenEndFacts&) const = default;
 };
 
-/// The report of a run, or of some of its ranks.
-struct RunReport {
+/// What identifies a run: the software, the job and the program.
+struct RunIdentity {
   std::string version;  ///< version of MegaScope
   std::string run_id;
   std::string job;
@@ -229,6 +229,28 @@ struct RunReport {
   /// Procedures that some rank called and that cannot be recorded, e.g. "mpi_send_f08_".
   std::vector<std::string> unrecorded;
   std::vector<std::string> programs;  ///< distinct command lines. That of the lowest rank is first
+
+  bool operator==(const RunIdentity&) const = default;
+};
+
+/// What rank 0 adds after merging; not sent between ranks.
+struct RunConclusion {
+  std::string directory;       ///< the run directory as the user can type it; empty: not printed
+  std::string report_command;  ///< command that prints this report; empty: not printed
+  std::vector<ExportRow> exports;
+  ClockFacts clocks;
+  OpenEndFacts open_ends;
+  StepExchangeRow step_exchange;
+  std::string verdict;          ///< verdict of `megascope analyze`; empty: none
+  std::string verdict_command;  ///< command that computes the verdict; empty: not printed
+  std::string started_by;       ///< run directory of parent_world; empty if it was not found
+
+  bool operator==(const RunConclusion&) const = default;
+};
+
+/// The report of a run, or of some of its ranks.
+struct RunReport {
+  RunIdentity run;
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0: unknown
   std::vector<std::string> nodes;
@@ -255,16 +277,8 @@ struct RunReport {
   bool covers_all_calls = true;
   std::vector<std::string> notes;  ///< sentences for the user
 
-  // Set on rank 0 only, after merging; not sent between ranks.
-  std::string directory;       ///< the run directory as the user can type it; empty: not printed
-  std::string report_command;  ///< command that prints this report; empty: not printed
-  std::vector<ExportRow> exports;
-  ClockFacts clocks;
-  OpenEndFacts open_ends;
-  StepExchangeRow step_exchange;
-  std::string verdict;             ///< verdict of `megascope analyze`; empty: none
-  std::string verdict_command;     ///< command that computes the verdict; empty: not printed
-  std::string started_by;          ///< run directory of parent_world; empty if it was not found
+  // Set on rank 0 only.
+  RunConclusion conclusion;
   std::vector<RunReport> spawned;  ///< reports of the worlds that this one spawned
 
   bool operator==(const RunReport&) const = default;

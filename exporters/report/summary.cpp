@@ -143,8 +143,8 @@ double tick_ns(const ProcessInfo& info, const RankFacts& facts) {
 
 /// Start of recording, from the first point at which all clocks were read.
 std::int64_t start_realtime_ns(const ProcessInfo& info, const RankFacts& facts) {
-  if (info.clock_points.empty()) return 0;
-  const ClockPoint& first = info.clock_points.front();
+  if (info.clock.points.empty()) return 0;
+  const ClockPoint& first = info.clock.points.front();
   if (info.start_ticks == 0) return first.realtime_ns;
   const auto since_first = static_cast<std::int64_t>(info.start_ticks -
                                                      first.ticks);  // may be negative
@@ -153,22 +153,22 @@ std::int64_t start_realtime_ns(const ProcessInfo& info, const RankFacts& facts) 
 }
 
 void describe_run(const ProcessInfo& info, const RankFacts& facts, RunReport& report) {
-  report.version = facts.version;
-  report.run_id = cut(info.run_id);
-  report.job = cut(info.job);
+  report.run.version = facts.version;
+  report.run.run_id = cut(info.run_id);
+  report.run.job = cut(info.job);
   for (const LauncherFact& fact : info.launcher) {
     const bool is_of_rank = fact.name == kStepNodeFact;
-    if (!is_of_rank && report.launcher.size() < kMaxLauncherFacts)
-      report.launcher.push_back({cut(fact.name), cut(fact.value)});
+    if (!is_of_rank && report.run.launcher.size() < kMaxLauncherFacts)
+      report.run.launcher.push_back({cut(fact.name), cut(fact.value)});
   }
-  report.world = cut(info.world);
-  report.parent_world = cut(info.parent_world);
-  report.mpi_library = cut(info.mpi_library);
-  report.interfaces = info.interfaces;
+  report.run.world = cut(info.world.name);
+  report.run.parent_world = cut(info.world.parent);
+  report.run.mpi_library = cut(info.mpi_library);
+  report.run.interfaces = info.interfaces;
   for (std::size_t i = 0; i < std::min(info.unrecorded.size(), kMaxUnrecorded); ++i) {
-    report.unrecorded.push_back(cut(info.unrecorded[i]));
+    report.run.unrecorded.push_back(cut(info.unrecorded[i]));
   }
-  report.programs = {
+  report.run.programs = {
       cut(info.command_line.empty() ? info.program : info.command_line, kMaxCommandBytes)};
   report.world_size = info.world_size;
   report.start_realtime_ns = start_realtime_ns(info, facts);
@@ -263,9 +263,9 @@ ClockFacts clock_facts(const RunTime& time) {
 }
 
 double ns_per_tick(const ProcessInfo& info) {
-  if (info.clock != ClockKind::kTsc || info.clock_points.size() < 2) return 1.0;
-  const ClockPoint& first = info.clock_points.front();
-  const ClockPoint& last = info.clock_points.back();
+  if (info.clock.kind != ClockKind::kTsc || info.clock.points.size() < 2) return 1.0;
+  const ClockPoint& first = info.clock.points.front();
+  const ClockPoint& last = info.clock.points.back();
   if (last.ticks <= first.ticks || last.monotonic_ns <= first.monotonic_ns) return 1.0;
   return static_cast<double>(last.monotonic_ns - first.monotonic_ns) /
          static_cast<double>(last.ticks - first.ticks);
@@ -367,7 +367,7 @@ RunReport summarize_run(const RecordSource& source, const std::string& version,
     facts.covers_all_calls = has_all_calls(definitions.losses);
     merge(report, summarize(definitions, profile, facts));
   }
-  report.version = version;
+  report.run.version = version;
   report.world_size = std::max(report.world_size, source.world_size());
   if (source.start_realtime_ns() != 0) report.start_realtime_ns = source.start_realtime_ns();
   return report;

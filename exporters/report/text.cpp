@@ -86,7 +86,7 @@ std::string to_text(const RunReport& report) {
   limits.waits = std::min(limits.waits, report.waits.size());
   limits.pending = std::min(limits.pending, report.pending.size());
   limits.notes = std::min(limits.notes, report.notes.size());
-  limits.exports = std::min(limits.exports, report.exports.size());
+  limits.exports = std::min(limits.exports, report.conclusion.exports.size());
   Lines lines = all_sections(report, shares, limits);
   const std::size_t most = report.call_sites.empty() ? kMaxLines : kMaxLinesWithCallSites;
   while (lines.size() > most && shorten(limits)) lines = all_sections(report, shares, limits);

@@ -31,15 +31,15 @@ Lines loss_section(const RunReport& report) {
 }
 
 Lines output_section(const RunReport& report, const RowLimits& limits) {
-  if (report.directory.empty()) return {};
-  Lines lines = labelled("Run directory", report.directory);
+  if (report.conclusion.directory.empty()) return {};
+  Lines lines = labelled("Run directory", report.conclusion.directory);
   Table table({{"format", Table::Align::kLeft, 12},
                {"file", Table::Align::kLeft, 28},
                {"records"},
                {"size"},
                {"open with", Table::Align::kLeft, 44}});
-  for (std::size_t i = 0; i < std::min(limits.exports, report.exports.size()); ++i) {
-    const ExportRow& row = report.exports[i];
+  for (std::size_t i = 0; i < std::min(limits.exports, report.conclusion.exports.size()); ++i) {
+    const ExportRow& row = report.conclusion.exports[i];
     table.add({row.format, row.path, human_count(row.records), human_bytes(row.bytes),
                std::string(config::export_format(row.format).opened_with)});
   }
@@ -47,8 +47,8 @@ Lines output_section(const RunReport& report, const RowLimits& limits) {
     const Lines rows = table.lines(2);
     lines.insert(lines.end(), rows.begin(), rows.end());
   }
-  if (!report.report_command.empty()) {
-    const Lines again = labelled("This report", report.report_command);
+  if (!report.conclusion.report_command.empty()) {
+    const Lines again = labelled("This report", report.conclusion.report_command);
     lines.insert(lines.end(), again.begin(), again.end());
   }
   return lines;

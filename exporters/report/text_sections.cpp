@@ -111,7 +111,7 @@ void append(Lines& to, const Lines& lines) { to.insert(to.end(), lines.begin(), 
 /// Empty if the job was not started under Slurm.
 std::string job_text(const RunReport& report) {
   const auto fact = [&](const char* name) -> const std::string& {
-    return launcher_fact(report.launcher, name);
+    return launcher_fact(report.run.launcher, name);
   };
   if (fact("SLURM_JOB_ID").empty()) return {};
   std::string text = "Slurm job " + fact("SLURM_JOB_ID");
@@ -188,42 +188,45 @@ std::uint64_t call_count(const RunReport& report) {
 }
 
 Lines facts_section(const RunReport& report, const TimeShares& shares) {
-  std::string title = "MegaScope " + printable(report.version, 20);
-  if (!report.run_id.empty()) title += ": run " + printable(report.run_id, 44);
+  std::string title = "MegaScope " + printable(report.run.version, 20);
+  if (!report.run.run_id.empty()) title += ": run " + printable(report.run.run_id, 44);
   const std::string started = time_text(report.start_realtime_ns);
   if (!started.empty()) title += ", " + started;
   Lines lines = {title};
-  std::string program = report.programs.empty() ? "" : printable(report.programs.front(), 76);
-  if (report.programs.size() > 1)
-    program += fmt::format(" and {} more", report.programs.size() - 1);
+  std::string program = report.run.programs.empty() ? ""
+                                                    : printable(report.run.programs.front(), 76);
+  if (report.run.programs.size() > 1)
+    program += fmt::format(" and {} more", report.run.programs.size() - 1);
   if (!program.empty()) append(lines, labelled("Program", program));
   append(lines, labelled("Run", run_text(report, shares)));
   if (const std::string job = job_text(report); !job.empty()) append(lines, labelled("Job", job));
-  if (!report.mpi_library.empty())
-    append(lines, labelled("MPI library",
-                           printable(report.mpi_library, 44) + interfaces_text(report.interfaces)));
-  if (!report.parent_world.empty()) {
-    append(lines,
-           labelled("Spawned by", "MPI_Comm_spawn in " + (report.started_by.empty()
-                                                              ? "another run"
-                                                              : "the run " + report.started_by)));
+  if (!report.run.mpi_library.empty())
+    append(lines, labelled("MPI library", printable(report.run.mpi_library, 44) +
+                                              interfaces_text(report.run.interfaces)));
+  if (!report.run.parent_world.empty()) {
+    append(lines, labelled("Spawned by", "MPI_Comm_spawn in " +
+                                             (report.conclusion.started_by.empty()
+                                                  ? "another run"
+                                                  : "the run " + report.conclusion.started_by)));
   }
-  if (const std::string clocks = clocks_text(report.clocks); !clocks.empty())
+  if (const std::string clocks = clocks_text(report.conclusion.clocks); !clocks.empty())
     append(lines, labelled("Clocks", clocks));
   append(lines, labelled("Recorded", recorded_text(report)));
-  if (!report.unrecorded.empty()) {
+  if (!report.run.unrecorded.empty()) {
     append(lines,
-           labelled("Not recorded", joined(report.unrecorded, ", ") +
+           labelled("Not recorded", joined(report.run.unrecorded, ", ") +
                                         ": the MPI library has no pmpi_ entry point for them"));
   }
   append(lines, labelled("Overhead", overhead_text(report, shares)));
-  if (const std::string exchange = step_exchange_text(report.step_exchange); !exchange.empty())
+  if (const std::string exchange = step_exchange_text(report.conclusion.step_exchange);
+      !exchange.empty())
     append(lines, labelled("Step exchange", exchange));
   const std::string end = end_text(report);
   if (!end.empty()) append(lines, labelled("End", end));
-  append(lines, report.open_ends.text.empty()
-                    ? Lines()
-                    : labelled(end.empty() ? "End" : "", report.open_ends.text, kMaxEnds));
+  append(lines,
+         report.conclusion.open_ends.text.empty()
+             ? Lines()
+             : labelled(end.empty() ? "End" : "", report.conclusion.open_ends.text, kMaxEnds));
   const std::vector<std::int32_t> missing = missing_ranks(report);
   const bool is_alone = std::ranges::all_of(report.ranks, &RankRow::is_standalone);
   if (!missing.empty() && is_alone) {
@@ -260,7 +263,7 @@ Lines share_section(const RunReport& report, const TimeShares& shares) {
   }
   for (const std::string& shared : shared_cores_texts(report))
     append(lines, labelled("Cores", shared));
-  const std::string verdict = report.verdict.empty()
+  const std::string verdict = report.conclusion.verdict.empty()
                                   ? first_verdict(report, shares)
                                   // Otherwise the complete verdict is at the end of the report.
                                   : std::string();
@@ -276,19 +279,20 @@ Lines collective_section(const RunReport& report) {
   if (rows.size() > 1)
     text += fmt::format(" and {}",
                         plural(rows.size() - 1, "other communicator", "other communicators"));
-  text += report.directory.empty()
-              ? "."
-              : "; the first difference: megascope hang " + shell_quoted(report.directory);
+  text += report.conclusion.directory.empty() ? "."
+                                              : "; the first difference: megascope hang " +
+                                                    shell_quoted(report.conclusion.directory);
   return labelled("Collectives", text);
 }
 
 Lines verdict_section(const RunReport& report) {
   constexpr std::size_t
       kMaxVerdict = 4096;  // our own text: not truncated, however many causes it names
-  if (!report.verdict.empty()) return labelled("Verdict", report.verdict, kMaxVerdict);
-  if (report.verdict_command.empty()) return {};
-  return labelled("Verdict",
-                  report.verdict_command + " shows which ranks delay the others, and why");
+  if (!report.conclusion.verdict.empty())
+    return labelled("Verdict", report.conclusion.verdict, kMaxVerdict);
+  if (report.conclusion.verdict_command.empty()) return {};
+  return labelled("Verdict", report.conclusion.verdict_command +
+                                 " shows which ranks delay the others, and why");
 }
 
 Lines note_section(const RunReport& report, const RowLimits& limits) {

@@ -257,9 +257,9 @@ Lines pending_section(const RunReport& report, const RowLimits& limits) {
   Lines lines = titled(fmt::format("Calls that had not returned at the end, {} of {}",
                                    table.row_count(), report.pending_count),
                        table);
-  if (!lines.empty() && !report.directory.empty())
+  if (!lines.empty() && !report.conclusion.directory.empty())
     lines.push_back("  To see which ranks wait for which: megascope hang " +
-                    shell_quoted(report.directory));
+                    shell_quoted(report.conclusion.directory));
   return lines;
 }
 

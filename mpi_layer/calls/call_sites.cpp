@@ -145,8 +145,8 @@ std::uint32_t call_site_slow_path(MpiThread& thread, std::uintptr_t return_addre
   std::uint32_t id = kNoCallSite;
   or_nothing([&] { id = learn_site(return_address); });
   if (id != kNoCallSite)
-    thread.sites[(return_address ^ return_address >> 6) % MpiThread::kSiteSlots] = {return_address,
-                                                                                    id};
+    thread.caches.sites[(return_address ^ return_address >> 6) % ThreadCaches::kSiteSlots] = {
+        return_address, id};
   return id;
 }
 

@@ -21,7 +21,8 @@ std::uint32_t call_site_slow_path(MpiThread& thread, std::uintptr_t return_addre
 [[gnu::always_inline]] inline void stage_call_site(MpiThread& thread,
                                                    const void* return_address) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(return_address);
-  const MpiThread::SiteSlot& slot = thread.sites[(address ^ address >> 6) % MpiThread::kSiteSlots];
+  const ThreadCaches::SiteSlot&
+      slot = thread.caches.sites[(address ^ address >> 6) % ThreadCaches::kSiteSlots];
   const std::uint32_t id = slot.address == address ? slot.id : call_site_slow_path(thread, address);
   if (id != kNoCallSite) stage(thread, {.kind = FactKind::kCallSite, .request = id + 1});
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/buffer/recorder.h"
+#include "mpi_layer/calls/thread_caches.h"
 #include "mpi_layer/table/fn.h"
 
 #include <mpi.h>
@@ -9,10 +10,6 @@
 #include <cstdint>
 
 namespace megascope::mpi {
-
-struct CommState;
-struct FileState;
-struct WinState;
 
 /// Saved arguments of a call on an array of requests: the handles, which MPI overwrites, and
 /// statuses in place of MPI_STATUSES_IGNORE.
@@ -43,57 +40,7 @@ struct MpiThread {
   bool reads_at_entry;  ///< the next intercepted call begins with a CPU reading; gates are closed
                         ///< until then
   std::uint8_t interfaces_noted;  ///< bits as in Recorder::note_interface
-  std::uint64_t comm_generation;
-  std::uint64_t type_generation;
-  std::uint64_t file_generation;
-
-  static constexpr unsigned kCacheSlots = 16;
-  struct CommSlot {
-    std::uint64_t key;
-    CommState* state;
-  };
-  struct TypeSlot {
-    std::uint64_t key;
-    std::uint64_t size_bytes;
-  };
-  struct FileSlot {
-    std::uint64_t key;
-    FileState* state;
-  };
-  /// Cache of Fortran handles of communicators and datatypes.
-  struct FortranSlot {
-    std::uint32_t number_plus_1;  ///< 0: none
-    std::uint64_t handle;
-  };
-  static constexpr unsigned kFileSlots = 4;
-  /// Cache of return addresses (call_sites.h).
-  struct SiteSlot {
-    std::uintptr_t address;
-    std::uint32_t id;
-  };
-  static constexpr unsigned kSiteSlots = 64;
-  SiteSlot sites[kSiteSlots];
-  CommSlot comms[kCacheSlots];
-  TypeSlot types[kCacheSlots];
-  FileSlot files[kFileSlots];
-  std::uint64_t fortran_comm_generation;
-  std::uint64_t fortran_type_generation;
-  FortranSlot fortran_comms[kCacheSlots];
-  FortranSlot fortran_types[kCacheSlots];
-
-  static constexpr unsigned kWindowSlots = 8;
-  struct WinSlot {
-    std::uint64_t key;
-    WinState* state;
-  };
-  struct GroupSlot {
-    std::uint64_t key;
-    std::uint64_t generation;
-    GroupId id;
-  };
-  std::uint64_t window_generation;
-  WinSlot windows[kWindowSlots];
-  GroupSlot group;  ///< group of the last synchronisation
+  ThreadCaches caches;
 
   static constexpr unsigned kDepths = encoding::kDepthMask + 1;
   /// A recorded call inside of another call that has not returned. open[] is indexed by depth. The

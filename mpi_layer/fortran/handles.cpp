@@ -11,15 +11,15 @@ constinit Sentinels g_sentinels{};
 namespace {
 
 template <class Handle>
-Handle remember(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots], MPI_Fint number,
+Handle remember(ThreadCaches::FortranSlot (&slots)[ThreadCaches::kHandleSlots], MPI_Fint number,
                 Handle handle) noexcept {
   const auto plain = static_cast<std::uint32_t>(number);
-  slots[plain % MpiThread::kCacheSlots] = {plain + 1, key_of(handle)};
+  slots[plain % ThreadCaches::kHandleSlots] = {plain + 1, key_of(handle)};
   return handle;
 }
 
-void forget_all(MpiThread::FortranSlot (&slots)[MpiThread::kCacheSlots]) noexcept {
-  for (MpiThread::FortranSlot& slot : slots) slot = {};
+void forget_all(ThreadCaches::FortranSlot (&slots)[ThreadCaches::kHandleSlots]) noexcept {
+  for (ThreadCaches::FortranSlot& slot : slots) slot = {};
 }
 
 /// An address that no argument has, for a spelling that does not exist.
@@ -39,16 +39,16 @@ Sentinel::Addresses addresses_of(const char* lower, const char* upper) noexcept 
 
 MPI_Comm comm_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
-  if (thread.fortran_comm_generation != generation) forget_all(thread.fortran_comms);
-  thread.fortran_comm_generation = generation;
-  return remember(thread.fortran_comms, number, mpi::pmpi<Fn::Comm_f2c>()(number));
+  if (thread.caches.fortran_comm_generation != generation) forget_all(thread.caches.fortran_comms);
+  thread.caches.fortran_comm_generation = generation;
+  return remember(thread.caches.fortran_comms, number, mpi::pmpi<Fn::Comm_f2c>()(number));
 }
 
 MPI_Datatype type_of_slow_path(MpiThread& thread, MPI_Fint number) noexcept {
   const std::uint64_t generation = g_type_generation.load(std::memory_order_relaxed);
-  if (thread.fortran_type_generation != generation) forget_all(thread.fortran_types);
-  thread.fortran_type_generation = generation;
-  return remember(thread.fortran_types, number, mpi::pmpi<Fn::Type_f2c>()(number));
+  if (thread.caches.fortran_type_generation != generation) forget_all(thread.caches.fortran_types);
+  thread.caches.fortran_type_generation = generation;
+  return remember(thread.caches.fortran_types, number, mpi::pmpi<Fn::Type_f2c>()(number));
 }
 
 MPI_Request request_of(MPI_Fint number) noexcept { return mpi::pmpi<Fn::Request_f2c>()(number); }

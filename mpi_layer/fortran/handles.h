@@ -28,9 +28,10 @@ MPI_File file_of(MPI_Fint number) noexcept;
 
 /// comm_of() and type_of() convert a handle through the thread's cache, in about 1 ns.
 [[gnu::always_inline]] inline MPI_Comm comm_of(MpiThread& thread, MPI_Fint number) noexcept {
-  const MpiThread::FortranSlot&
-      slot = thread.fortran_comms[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
-  const bool is_current = thread.fortran_comm_generation ==
+  const ThreadCaches::FortranSlot&
+      slot = thread.caches
+                 .fortran_comms[static_cast<std::uint32_t>(number) % ThreadCaches::kHandleSlots];
+  const bool is_current = thread.caches.fortran_comm_generation ==
                           g_comm_generation.load(std::memory_order_relaxed);
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
     return reinterpret_cast<MPI_Comm>(slot.handle);  // NOLINT(performance-no-int-to-ptr): a handle
@@ -38,9 +39,10 @@ MPI_File file_of(MPI_Fint number) noexcept;
   return comm_of_slow_path(thread, number);
 }
 [[gnu::always_inline]] inline MPI_Datatype type_of(MpiThread& thread, MPI_Fint number) noexcept {
-  const MpiThread::FortranSlot&
-      slot = thread.fortran_types[static_cast<std::uint32_t>(number) % MpiThread::kCacheSlots];
-  const bool is_current = thread.fortran_type_generation ==
+  const ThreadCaches::FortranSlot&
+      slot = thread.caches
+                 .fortran_types[static_cast<std::uint32_t>(number) % ThreadCaches::kHandleSlots];
+  const bool is_current = thread.caches.fortran_type_generation ==
                           g_type_generation.load(std::memory_order_relaxed);
   if (slot.number_plus_1 == static_cast<std::uint32_t>(number) + 1 && is_current) [[likely]] {
     return reinterpret_cast<MPI_Datatype>(

@@ -223,12 +223,12 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept {
   CommState* state = find_comm(comm);
   if (state == nullptr) return nullptr;
   const std::uint64_t generation = g_comm_generation.load(std::memory_order_relaxed);
-  if (thread.comm_generation != generation) {
-    for (MpiThread::CommSlot& slot : thread.comms) slot = {};
-    thread.comm_generation = generation;
+  if (thread.caches.comm_generation != generation) {
+    for (ThreadCaches::CommSlot& slot : thread.caches.comms) slot = {};
+    thread.caches.comm_generation = generation;
   }
   const std::uint64_t key = key_of(comm);
-  thread.comms[comm_slot(key) % MpiThread::kCacheSlots] = {key, state};
+  thread.caches.comms[comm_slot(key) % ThreadCaches::kHandleSlots] = {key, state};
   return state;
 }
 

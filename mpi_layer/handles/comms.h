@@ -78,9 +78,10 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
 /// Returns the state from the thread's cache, about 1 ns; nullptr if it is not there.
 [[gnu::always_inline]] inline CommState* known_to(const MpiThread& thread, MPI_Comm comm) noexcept {
   const std::uint64_t key = key_of(comm);
-  const MpiThread::CommSlot& slot = thread.comms[comm_slot(key) % MpiThread::kCacheSlots];
-  const bool is_here = slot.key == key &&
-                       thread.comm_generation == g_comm_generation.load(std::memory_order_relaxed);
+  const ThreadCaches::CommSlot& slot = thread.caches
+                                           .comms[comm_slot(key) % ThreadCaches::kHandleSlots];
+  const bool is_here = slot.key == key && thread.caches.comm_generation ==
+                                              g_comm_generation.load(std::memory_order_relaxed);
   return is_here ? slot.state : nullptr;
 }
 /// Returns the state of a communicator from the thread's cache, else that of find_comm().
@@ -92,7 +93,8 @@ CommState* comm_state_slow_path(MpiThread& thread, MPI_Comm comm) noexcept;
 }
 /// Returns the state of a communicator that is not in the thread's cache. The parameters are values
 /// and not the CallRecord, because a reference to it would force the record into memory in every
-/// call (60 instructions). is_marked: set the mark of the pending call before MPI is queried.
+/// call (60 instructions). is_marked: mark the call as pending (mark_pending()) before MPI is
+/// queried.
 [[gnu::cold]] CommState* find_comm_of_call(MpiThread& thread, MPI_Comm comm, Fn fn,
                                            std::uint64_t enter_ticks, bool is_marked) noexcept;
 
@@ -127,8 +129,9 @@ struct CommOrigin {
       ordinal = 0;  ///< number of the creating call, for the generated name of the communicator
 };
 
-/// Returns the origin of a communicator whose creation is collective over all of `parent`. Every
-/// member must call it, also a member that gets MPI_COMM_NULL.
+/// Returns the origin of a communicator, from which its global name is derived (CommOrigin). For a
+/// creation that is collective over all of `parent`. Counts the creation in `parent`: every member
+/// of `parent` must call it, also a member that gets MPI_COMM_NULL.
 CommOrigin collective_origin(const char* function, CommState* parent) noexcept;
 /// Returns the origin of a communicator that MPI_Comm_create_group or MPI_Intercomm_create created.
 /// These creations are identified by members and tag.

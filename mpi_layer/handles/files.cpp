@@ -88,13 +88,14 @@ FileState* find(std::uint64_t key) {
 
 FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept {
   const std::uint64_t generation = g_file_generation.load(std::memory_order_acquire);
-  if (thread.file_generation != generation) {
-    for (MpiThread::FileSlot& slot : thread.files) slot = {};
-    thread.file_generation = generation;
+  if (thread.caches.file_generation != generation) {
+    for (ThreadCaches::FileSlot& slot : thread.caches.files) slot = {};
+    thread.caches.file_generation = generation;
   }
   const std::uint64_t key = key_of(file);
   FileState* state = find(key);
-  if (state != nullptr) thread.files[(key >> 4 ^ key >> 8) % MpiThread::kFileSlots] = {key, state};
+  if (state != nullptr)
+    thread.caches.files[(key >> 4 ^ key >> 8) % ThreadCaches::kFileSlots] = {key, state};
   return state;
 }
 

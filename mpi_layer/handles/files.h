@@ -36,8 +36,9 @@ FileState* file_state_slow_path(MpiThread& thread, MPI_File file) noexcept;
 /// may be invalid. About 1 ns through the thread's cache.
 [[gnu::always_inline]] inline FileState* file_state(MpiThread& thread, MPI_File file) noexcept {
   const std::uint64_t key = key_of(file);
-  const MpiThread::FileSlot& slot = thread.files[(key >> 4 ^ key >> 8) % MpiThread::kFileSlots];
-  const bool is_current = thread.file_generation ==
+  const ThreadCaches::FileSlot& slot = thread.caches
+                                           .files[(key >> 4 ^ key >> 8) % ThreadCaches::kFileSlots];
+  const bool is_current = thread.caches.file_generation ==
                           g_file_generation.load(std::memory_order_acquire);
   if (slot.key == key && is_current) [[likely]]
     return slot.state;

@@ -20,8 +20,9 @@ std::uint64_t type_size_slow_path(MpiThread& thread, MPI_Datatype type) noexcept
 [[gnu::always_inline]] inline std::uint64_t type_size(MpiThread& thread,
                                                       MPI_Datatype type) noexcept {
   const std::uint64_t key = key_of(type);
-  const MpiThread::TypeSlot& slot = thread.types[type_slot(key) % MpiThread::kCacheSlots];
-  const bool is_current = thread.type_generation ==
+  const ThreadCaches::TypeSlot& slot = thread.caches
+                                           .types[type_slot(key) % ThreadCaches::kHandleSlots];
+  const bool is_current = thread.caches.type_generation ==
                           g_type_generation.load(std::memory_order_relaxed);
   if (slot.key == key && is_current) [[likely]]
     return slot.size_bytes;

@@ -82,11 +82,11 @@ WinState* window_state_slow_path(MpiThread& thread, MPI_Win window) noexcept {
     if (found == states().end()) return nullptr;
     state = found->second;
   }
-  if (thread.window_generation != generation) {
-    for (MpiThread::WinSlot& slot : thread.windows) slot = {};
-    thread.window_generation = generation;
+  if (thread.caches.window_generation != generation) {
+    for (ThreadCaches::WinSlot& slot : thread.caches.windows) slot = {};
+    thread.caches.window_generation = generation;
   }
-  thread.windows[comm_slot(key) % MpiThread::kWindowSlots] = {key, state};
+  thread.caches.windows[comm_slot(key) % ThreadCaches::kWindowSlots] = {key, state};
   return state;
 }
 
@@ -171,7 +171,7 @@ GroupId group_id(MpiThread& thread, MPI_Group group) noexcept {
   if (group == g_handles.group_null || group == MPI_Group{})
     return kNoGroup;  // MPI will report the error
   const std::uint64_t generation = g_group_generation.load(std::memory_order_relaxed);
-  MpiThread::GroupSlot& slot = thread.group;
+  ThreadCaches::GroupSlot& slot = thread.caches.group;
   if (slot.key == key_of(group) && slot.generation == generation) return slot.id;
   GroupId id = kNoGroup;
   or_nothing([&] {

@@ -32,9 +32,9 @@ WinState* window_state_slow_path(MpiThread& thread, MPI_Win window) noexcept;
 /// through the thread's cache.
 [[gnu::always_inline]] inline WinState* window_state(MpiThread& thread, MPI_Win window) noexcept {
   const std::uint64_t key = key_of(window);
-  MpiThread::WinSlot& slot = thread.windows[comm_slot(key) % MpiThread::kWindowSlots];
-  if (slot.key == key &&
-      thread.window_generation == g_window_generation.load(std::memory_order_relaxed)) [[likely]] {
+  ThreadCaches::WinSlot& slot = thread.caches.windows[comm_slot(key) % ThreadCaches::kWindowSlots];
+  if (slot.key == key && thread.caches.window_generation ==
+                             g_window_generation.load(std::memory_order_relaxed)) [[likely]] {
     return slot.state;
   }
   return window_state_slow_path(thread, window);

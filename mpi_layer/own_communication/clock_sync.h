@@ -36,7 +36,8 @@ class ClockSync {
   /// which answers with its time. sample: receives the comparison. Returns false if this process
   /// sent no requests or got no answer. Collective: call in MPI_Init and MPI_Finalize.
   bool measure(ClockSample& sample);
-  /// Returns whether `settings` is equal on all ranks. Valid after find_domains().
+  /// Returns whether all ranks passed the same `settings` and `interval_s` to the constructor.
+  /// Valid after find_domains().
   bool has_same_settings() const noexcept { return has_same_settings_; }
   bool has_several_domains() const noexcept { return leaders_.size() > 1; }
 

@@ -19,7 +19,7 @@ Status checked(int rc, const char* what) {
              : Status::error(std::string(what) + " failed with MPI error " + std::to_string(rc));
 }
 
-/// A message is sent as segments of 1 GiB and a shorter last one.
+/// A message is sent as blocks of 1 GiB and a shorter last one.
 class MpiCollective final : public TreeCollective {
  public:
   explicit MpiCollective(MPI_Comm comm)
@@ -39,7 +39,7 @@ class MpiCollective final : public TreeCollective {
   }
 
  private:
-  static constexpr std::size_t kPieceBytes = std::size_t{1} << 30;
+  static constexpr std::size_t kBlockBytes = std::size_t{1} << 30;
 
   static int rank_in(MPI_Comm comm) {
     int rank = 0;
@@ -54,13 +54,13 @@ class MpiCollective final : public TreeCollective {
 
   Status send(std::span<const std::byte> data, int to) override {
     while (true) {
-      const std::span<const std::byte> piece = data.first(std::min(data.size(), kPieceBytes));
-      const Status status = checked(pmpi<Fn::Send>()(piece.data(), static_cast<int>(piece.size()),
+      const std::span<const std::byte> block = data.first(std::min(data.size(), kBlockBytes));
+      const Status status = checked(pmpi<Fn::Send>()(block.data(), static_cast<int>(block.size()),
                                                      g_handles.byte, to, kTag, comm_),
                                     "MPI_Send");
       ++g_message_count;
-      if (!status.is_ok() || piece.size() < kPieceBytes) return status;
-      data = data.subspan(piece.size());
+      if (!status.is_ok() || block.size() < kBlockBytes) return status;
+      data = data.subspan(block.size());
     }
   }
   Status receive(Bytes& message, int from) override {
@@ -69,13 +69,13 @@ class MpiCollective final : public TreeCollective {
       MPI_Status waiting;
       Status status = checked(pmpi<Fn::Probe>()(from, kTag, comm_, &waiting), "MPI_Probe");
       if (!status.is_ok()) return status;
-      const std::size_t piece_bytes = received_bytes(waiting);
+      const std::size_t block_bytes = received_bytes(waiting);
       const std::size_t begin = message.size();
-      message.resize(begin + piece_bytes);
-      status = checked(pmpi<Fn::Recv>()(message.data() + begin, static_cast<int>(piece_bytes),
+      message.resize(begin + block_bytes);
+      status = checked(pmpi<Fn::Recv>()(message.data() + begin, static_cast<int>(block_bytes),
                                         g_handles.byte, from, kTag, comm_, MPI_STATUS_IGNORE),
                        "MPI_Recv");
-      if (!status.is_ok() || piece_bytes < kPieceBytes) return status;
+      if (!status.is_ok() || block_bytes < kBlockBytes) return status;
     }
   }
 

@@ -41,8 +41,9 @@ class StepControl {
   std::uint64_t progress_tick() noexcept;
   /// Called in a hook: progresses rank updates if the application begins no step for a long time.
   void progress_tick_in_hook() noexcept;
-  /// Called on all ranks in MPI_Finalize: completes the rounds that other ranks began, and delivers
-  /// the last block. The object is inactive afterwards.
+  /// Called on all ranks in MPI_Finalize. Completes the reductions that any rank began, passes
+  /// their merged blocks to StepReduction::handle(), the last one being that of the last step, and
+  /// delivers the last rank updates. The object is inactive afterwards.
   void finish() noexcept;
 
  private:

@@ -32,18 +32,18 @@ bool StepMail::progress() noexcept { return rank_ == 0 ? receive() : send(); }
 bool StepMail::send() noexcept {
   if (!rank_update_.empty()) {
     bool is_done = false;
-    if (!pieces_.test(is_done)) return false;
+    if (!messages_.test(is_done)) return false;
     if (!is_done) return true;  // the next one waits, and grows
   }
   rank_update_ = mailbox_.take_rank_update();
-  return start(rank_update_, pieces_);
+  return start(rank_update_, messages_);
 }
 
 /// Counts a rank update once it is being sent: rank 0 waits for no other.
 bool StepMail::start(const std::vector<std::byte>& rank_update,
-                     RankUpdateSegments& pieces) noexcept {
+                     RankUpdateMessages& messages) noexcept {
   if (rank_update.empty()) return true;
-  if (!pieces.send(rank_update, comm_)) return false;
+  if (!messages.send(rank_update, comm_)) return false;
   ++sent_count_;
   return true;
 }
@@ -70,17 +70,17 @@ bool StepMail::accept(bool& has_message) noexcept {
       MPI_SUCCESS)
     return false;
   if (is_there == 0) return true;
-  const std::size_t bytes = RankUpdateSegments::space_for(status);
+  const std::size_t bytes = RankUpdateMessages::space_for(status);
   if (bytes == 0) return false;
   has_message = true;
   if (Arrival* const arrival = make_arrival(bytes)) {
     arrival->from = status.MPI_SOURCE;
-    return arrival->pieces.receive(message, status, arrival->bytes.data(), comm_);
+    return arrival->messages.receive(message, status, arrival->bytes.data(), comm_);
   }
   if (spare_.bytes == nullptr) return false;
   spare_.used = bytes;
   spare_.from = status.MPI_SOURCE;
-  return spare_.pieces.receive(message, status, spare_.bytes.get(), comm_);
+  return spare_.messages.receive(message, status, spare_.bytes.get(), comm_);
 }
 
 /// nullptr: memory ran out.
@@ -102,10 +102,10 @@ bool StepMail::deliver_spare() noexcept {
   if (spare_.used == 0 ||
       std::ranges::find(arrivals_, spare_.from, &Arrival::from) != arrivals_.end())
     return true;
-  if (!spare_.pieces.test(is_done)) return false;
+  if (!spare_.messages.test(is_done)) return false;
   if (!is_done) return true;
   ++received_count_;
-  mailbox_.receive(spare_.from, {spare_.bytes.get(), spare_.pieces.bytes()});
+  mailbox_.receive(spare_.from, {spare_.bytes.get(), spare_.messages.bytes()});
   spare_.used = 0;
   return true;
 }
@@ -120,14 +120,14 @@ bool StepMail::awaits_earlier_of(const Arrival& arrival) const noexcept {
 bool StepMail::deliver() noexcept {
   for (auto arrival = arrivals_.begin(); arrival != arrivals_.end();) {
     bool is_done = false;
-    if (!arrival->pieces.test(is_done)) return false;
+    if (!arrival->messages.test(is_done)) return false;
     if (!is_done || awaits_earlier_of(*arrival)) {
       ++arrival;
       continue;
     }
     ++received_count_;
     arriving_bytes_ -= arrival->bytes.size();
-    arrival->bytes.resize(arrival->pieces.bytes());
+    arrival->bytes.resize(arrival->messages.bytes());
     mailbox_.receive_whole(arrival->from, std::move(arrival->bytes));
     arrival = arrivals_.erase(arrival);
   }
@@ -137,7 +137,7 @@ bool StepMail::deliver() noexcept {
 bool StepMail::send_last() noexcept {
   if (rank_ == 0) return true;
   last_rank_update_ = mailbox_.take_rank_update();
-  return start(last_rank_update_, last_pieces_);
+  return start(last_rank_update_, last_messages_);
 }
 
 bool StepMail::receive_all(std::uint64_t sent_count) noexcept {

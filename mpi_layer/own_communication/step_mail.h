@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/lifecycle/rank_mailbox.h"
-#include "mpi_layer/own_communication/rank_update_segments.h"
+#include "mpi_layer/own_communication/rank_update_messages.h"
 
 #include <mpi.h>
 
@@ -15,7 +15,7 @@
 namespace megascope::mpi {
 
 /// Sends rank updates of all ranks to rank 0 (RankMailbox::take_rank_update), one at a time from
-/// each rank, by nonblocking messages (RankUpdateSegments) that progress at boundaries. Only
+/// each rank, by nonblocking messages (RankUpdateMessages) that progress at boundaries. Only
 /// receive_all() waits. One thread at a time. Must not be destroyed while MPI may access a rank
 /// update.
 class StepMail {
@@ -36,12 +36,12 @@ class StepMail {
   bool receive_all(std::uint64_t sent_count) noexcept;
   /// Completes the sends once rank 0 has received everything; must not be called otherwise. Returns
   /// false if MPI failed.
-  bool wait_all_sent() noexcept { return pieces_.wait() && last_pieces_.wait(); }
+  bool wait_all_sent() noexcept { return messages_.wait() && last_messages_.wait(); }
 
  private:
   struct Arrival {
     std::vector<std::byte> bytes;
-    RankUpdateSegments pieces;
+    RankUpdateMessages messages;
     std::int32_t from = 0;
   };
   /// Receive buffer for a rank update for which no memory is left. It is needed because a matched
@@ -49,11 +49,11 @@ class StepMail {
   struct Spare {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t used = 0;  ///< 0: free
-    RankUpdateSegments pieces;
+    RankUpdateMessages messages;
     std::int32_t from = 0;
   };
   bool send() noexcept;
-  bool start(const std::vector<std::byte>& rank_update, RankUpdateSegments& pieces) noexcept;
+  bool start(const std::vector<std::byte>& rank_update, RankUpdateMessages& messages) noexcept;
   bool receive() noexcept;
   bool accept(bool& has_message) noexcept;
   Arrival* make_arrival(std::size_t bytes) noexcept;
@@ -66,9 +66,9 @@ class StepMail {
   bool is_standalone_;
   int rank_ = 0;
   std::vector<std::byte> rank_update_;  ///< being sent
-  RankUpdateSegments pieces_;
+  RankUpdateMessages messages_;
   std::vector<std::byte> last_rank_update_;  ///< sent after `rank_update_`, at the end
-  RankUpdateSegments last_pieces_;
+  RankUpdateMessages last_messages_;
   std::uint64_t sent_count_ = 0;
   std::list<Arrival> arrivals_;  ///< being received, in the order of matching
   std::size_t arriving_bytes_ = 0;

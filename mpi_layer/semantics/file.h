@@ -46,9 +46,9 @@ namespace io {
 }
 
 /// begin_collective() counts the collective calls on a file, so that an analysis can match the
-/// calls of different processes. The first call has number 0. The number and the file are part of
-/// the mark of the pending call, which a reader sees after a crash or a hang. The call is not
-/// counted if the file is unknown.
+/// calls of different processes. The first call has number 0. The number and the file are
+/// stored also while the call is pending, in the mark that readers see after a crash or a hang
+/// (mark_pending()). The call is not counted if the file is unknown.
 /// end_collective() adds the number to a call that succeeded, after the fact that names the file.
 /// If MPI rejected the arguments (is_refusal), the operation did not begin on this process, and the
 /// next one gets the number. After any other error the number remains used and is not recorded.

@@ -15,8 +15,9 @@ namespace megascope::mpi {
 
 namespace p2p {
 
-/// Sets the peer and tag that a probe searches for. Only the mark of the pending call contains
-/// them; the record contains the message that the probe found.
+/// Sets the peer and tag that a probe searches for. They are stored only while the call is pending,
+/// in the mark that readers see after a crash or a hang (mark_pending()). The record of the call
+/// contains the message that the probe found instead.
 [[gnu::always_inline]] inline void look_for(MpiThread& thread, CallRecord& call, int source,
                                             int tag, MPI_Comm comm) noexcept {
   set_comm(thread, call, comm);
@@ -27,7 +28,7 @@ namespace p2p {
                .tag = posted_tag(tag)};
 }
 
-/// Records the message that a probe found. The message is not received.
+/// Records the message that a probe found. A later call receives the message.
 inline void found(MpiThread& thread, const CallRecord& call, const MPI_Status& status) noexcept {
   if (status.MPI_SOURCE == MPI_PROC_NULL || !is_recorded(call)) return;
   stage(thread, {.kind = FactKind::kProbed,

@@ -21,7 +21,8 @@ bool is_refused_slow_path(int rc) noexcept;
 
 namespace completion {
 
-/// Sets the number of requests. Only the mark of the pending call contains it.
+/// Sets the number of requests that a completion call waits for or tests. It is stored only while
+/// the call is pending, in the mark that readers see after a crash or a hang (mark_pending()).
 [[gnu::always_inline]] inline void mark_count(CallRecord& call, int count) noexcept {
   call.main = {.kind = FactKind::kRequestTest, .bytes = static_cast<std::uint32_t>(count)};
 }

@@ -12,7 +12,7 @@ namespace dynamic {
 /// Semantics of calls that are collective over a communicator and have a root. RootAt: index of the
 /// root argument. The next two arguments are the communicator and the new communicator.
 template <Fn F, unsigned RootAt>
-struct Meeting {
+struct Connecting {
   static constexpr std::string_view
       kRecordedFields = "communicator, root, sequence number, new communicator";
   template <class... Args>
@@ -35,13 +35,13 @@ struct Meeting {
 }  // namespace dynamic
 
 template <>
-struct Semantics<Fn::Comm_spawn> : dynamic::Meeting<Fn::Comm_spawn, 4> {};
+struct Semantics<Fn::Comm_spawn> : dynamic::Connecting<Fn::Comm_spawn, 4> {};
 template <>
-struct Semantics<Fn::Comm_spawn_multiple> : dynamic::Meeting<Fn::Comm_spawn_multiple, 5> {};
+struct Semantics<Fn::Comm_spawn_multiple> : dynamic::Connecting<Fn::Comm_spawn_multiple, 5> {};
 template <>
-struct Semantics<Fn::Comm_accept> : dynamic::Meeting<Fn::Comm_accept, 2> {};
+struct Semantics<Fn::Comm_accept> : dynamic::Connecting<Fn::Comm_accept, 2> {};
 template <>
-struct Semantics<Fn::Comm_connect> : dynamic::Meeting<Fn::Comm_connect, 2> {};
+struct Semantics<Fn::Comm_connect> : dynamic::Connecting<Fn::Comm_connect, 2> {};
 
 template <>
 struct Semantics<Fn::Comm_join> : NoSemantics {

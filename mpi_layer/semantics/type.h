@@ -91,8 +91,9 @@ MEGASCOPE_TYPE(create_indexed_block)
 MEGASCOPE_TYPE(create_resized)
 MEGASCOPE_TYPE(create_struct)
 MEGASCOPE_TYPE(create_subarray)
-// Removed by MPI-3.0, and missing in some mpi.h. Their Fortran forms have short integers for
-// addresses and extents, which are not recorded.
+// MPI-3.0 removed these functions, and some mpi.h do not declare them. Their Fortran forms pass
+// addresses and extents as INTEGER, which is shorter than MPI_Aint. This has no effect here,
+// because addresses and extents are not recorded.
 MEGASCOPE_WHERE_DECLARED(Type_hindexed, MEGASCOPE_TYPE(hindexed))
 MEGASCOPE_WHERE_DECLARED(Type_hvector, MEGASCOPE_TYPE(hvector))
 MEGASCOPE_WHERE_DECLARED(Type_struct, MEGASCOPE_TYPE(struct))

@@ -15,8 +15,8 @@ struct AnswerView;
 
 /// The known problems of MPI programs that a run shows (docs/advice.md).
 struct Advice {
-  /// The problems, in descending order of their share. Finding::comm and Finding::function are
-  /// indices in the MatchTables of the run.
+  /// The problems, in descending order of their cost (Finding::share, a fraction of the time of all
+  /// ranks). Finding::comm and Finding::function are indices in the MatchTables of the run.
   std::vector<advice::Finding> findings;
   std::vector<std::string> sites;  ///< call sites, by Finding::site: "solve (heat.c:42)"
 };

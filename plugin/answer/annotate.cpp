@@ -93,7 +93,7 @@ void add_waits(const Answer& answer, Annotations& annotations) {
   for (analysis::Track track = 0; track < wait_points.size(); ++track) {
     const analysis::MatchTables::TrackOwner& owner = tables.owner(track);
     std::vector<WaitAnnotation>& waits = annotations.waits[owner.world_rank];
-    const analysis::GrowingArray<analysis::WaitingPoint>& all = wait_points[track];
+    const analysis::GrowingArray<analysis::ClassifiedWaitPoint>& all = wait_points[track];
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint64_t end_ns = all[i].enter_ns + all[i].wait_ns;
       const bool has_other_inside = i + 1 < all.size() &&

@@ -63,7 +63,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
       groups_(analysis::parallel_groups(run)),
       check_(tables_, run_.world_ranks(), groups_.indices),
       view_{run_,       tables_,    matching_,        waits_,
-            causality_, detection_, clock_errors_ns_, pieces::is_of_regions(run)} {
+            causality_, detection_, clock_errors_ns_, segments::is_of_regions(run)} {
   note_clock_errors();
   if (!groups_.indices.empty()) judge_.groups = &groups_.indices;
   judge_.jobs = options.jobs;
@@ -79,7 +79,7 @@ Answer::Answer(const RecordSource& run, const RunTime& time, const Options& opti
     note_clock_errors();
     read(corrected_->source());
   }
-  matching_.collective_count -= std::min(matching_.collective_count, synced_.meeting_count());
+  matching_.collective_count -= std::min(matching_.collective_count, synced_.instance_count());
   waits_ = analysis::analyze_waits(states_, matching_, tables_, options.jobs);
   if (gather_) view_.advice = make_advice(view_, *gather_);
   if (view_.has_operations)
@@ -304,14 +304,14 @@ whatif::WhatIf Answer::play(std::size_t max_scenarios) {
   options.has_costs_only = max_scenarios == 0;
   options.graph.jobs = options_.jobs;
   options.graph.annotated = &reported_;
-  pieces::RegionRun moved;
-  pieces::HiddenSync moved_hidden;
+  segments::RegionRun moved;
+  segments::HiddenSync moved_hidden;
   if (regions_ && causality_.violations_before == 0) {
     options.graph.regions = &regions_->run();
     options.graph.hidden = &regions_->hidden();
   } else if (regions_ && !graph_) {
-    moved = pieces::read_regions(corrected_->source(), tables_);
-    moved_hidden = pieces::find_hidden_sync(moved, groups_.indices);
+    moved = segments::read_regions(corrected_->source(), tables_);
+    moved_hidden = segments::find_hidden_sync(moved, groups_.indices);
     options.graph.regions = &moved;
     options.graph.hidden = &moved_hidden;
   }

@@ -42,12 +42,10 @@ std::vector<std::int32_t> ranks_of(const OpenEnds& ends) {
   return ranks;
 }
 
-std::string have(std::size_t count) { return count == 1 ? "has" : "have"; }
-
-/// "Rank 1 has no end: it was killed in MPI_Barrier, entered at 12.3 s."
+/// "Rank 1 did not reach MPI_Finalize: it was killed in MPI_Barrier, entered at 12.3 s."
 std::string end_text(const HangReport& report, const OpenEnd& end) {
   const char* how = end.is_inside ? "was killed" : "ended";
-  return fmt::format("Rank {} has no end: it {} {}.", end.world_rank, how,
+  return fmt::format("Rank {} did not reach MPI_Finalize: it {} {}.", end.world_rank, how,
                      location_text(report, end));
 }
 
@@ -79,12 +77,13 @@ std::string text_without_first(const HangReport& report, const OpenEnds& ends) {
   const std::string who = capital(ranks_text(ranks_of(ends)));
   if (!ends.aborted.empty()) {
     if (ends.ranks.empty()) return "";
-    return fmt::format("{} called MPI_Abort; {} {} no end.", capital(ranks_text(ends.aborted)),
-                       ranks_text(ranks_of(ends)), have(ends.ranks.size()));
+    return fmt::format("{} called MPI_Abort; {} did not reach MPI_Finalize.",
+                       capital(ranks_text(ends.aborted)), ranks_text(ranks_of(ends)));
   }
   return fmt::format(
-      "{} {} no end, and the traces do not show which ended first. Their records stop: {}.", who,
-      have(ends.ranks.size()), locations_text(report, ends));
+      "{} did not reach MPI_Finalize, and the traces do not show which ended first. Last recorded "
+      "states: {}.",
+      who, locations_text(report, ends));
 }
 
 }  // namespace
@@ -99,11 +98,11 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
     case FirstEnd::kGone:
       for (const OpenEnd& end : ends.ranks)
         text += (text.empty() ? "" : " ") + end_text(report, end);
-      text += " The processes of other ranks are there.";
+      text += " The processes of other ranks still run.";
       break;
     case FirstEnd::kOnlyOne:
       text = end_text(report, ends.ranks.front());
-      if (report.standings.size() > 1 && ends.missing_count == 0)
+      if (report.rank_ends.size() > 1 && ends.missing_count == 0)
         text += " All other ranks reached MPI_Finalize.";
       break;
     case FirstEnd::kLeftBehind:
@@ -115,15 +114,17 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
       std::erase_if(some.ranks, [&](const OpenEnd& end) {
         return !std::ranges::binary_search(ends.first, end.world_rank);
       });
-      text = fmt::format("{} have no end: they were killed in calls that could return ({}).",
-                         capital(ranks_text(ends.first)), locations_text(report, some)) +
+      text = fmt::format(
+                 "{} did not reach MPI_Finalize: they were killed in calls that could have "
+                 "returned ({}).",
+                 capital(ranks_text(ends.first)), locations_text(report, some)) +
              awaiting_text(ends);
       break;
     }
   }
   if (ends.missing_count != 0 && ends.evidence != FirstEnd::kGone) {
     text += fmt::format(
-        " Nothing is known of {} without a trace.",
+        " The state of {} without a trace is unknown.",
         ends.missing_count == 1 ? "the rank" : fmt::format("the {} ranks", ends.missing_count));
   }
   return text;

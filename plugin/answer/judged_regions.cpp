@@ -1,7 +1,7 @@
 #include "plugin/answer/judged_regions.h"
 
 #include "analysis/match/match.h"
-#include "analysis/pieces/region_links.h"
+#include "analysis/segments/region_links.h"
 
 #include <algorithm>
 #include <functional>
@@ -15,10 +15,10 @@ namespace {
 
 /// Returns the names of the operations that synchronise over these dimensions, the one with the
 /// largest share first: "`backward`, `loss`".
-std::string operations_over(const pieces::RegionRun& run, const pieces::HiddenSync& hidden,
+std::string operations_over(const segments::RegionRun& run, const segments::HiddenSync& hidden,
                             const std::vector<std::string>& dimensions) {
   std::multimap<double, std::uint32_t, std::greater<>> by_share;
-  for (const pieces::HiddenSync::Operation& operation : hidden.operations) {
+  for (const segments::HiddenSync::Operation& operation : hidden.operations) {
     if (operation.dimensions == dimensions) by_share.emplace(operation.share, operation.name);
   }
   std::string text;
@@ -85,9 +85,9 @@ void merge_links(const detect::GroupIndices& groups, const std::vector<std::int3
 JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
                              const detect::GroupIndices& groups, const detect::Options& options)
     : options_(options),
-      run_(pieces::read_regions(source, tables)),
-      hidden_(pieces::find_hidden_sync(run_, groups)),
-      own_(std::make_unique<pieces::WorkSource>(source, run_, hidden_)),
+      run_(segments::read_regions(source, tables)),
+      hidden_(segments::find_hidden_sync(run_, groups)),
+      own_(std::make_unique<segments::WorkSource>(source, run_, hidden_)),
       steps_{own_->step_ends_ns()} {
   find_shared_work();
   find_links(source, tables);
@@ -100,11 +100,11 @@ JudgedRegions::JudgedRegions(const RecordSource& source, const analysis::MatchTa
 
 void JudgedRegions::find_shared_work() {
   std::set<std::vector<std::string>> dimensions;
-  for (const pieces::HiddenSync::Operation& operation : hidden_.operations)
+  for (const segments::HiddenSync::Operation& operation : hidden_.operations)
     dimensions.insert(operation.dimensions);
   for (const std::vector<std::string>& over : dimensions) {
-    groups_.push_back(std::make_unique<pieces::WorkSource>(*own_, run_, hidden_, over));
-    const pieces::WorkSource& source = *groups_.back();
+    groups_.push_back(std::make_unique<segments::WorkSource>(*own_, run_, hidden_, over));
+    const segments::WorkSource& source = *groups_.back();
     group_steps_.push_back(
         std::make_unique<detect::StepMarks>(detect::StepMarks{source.step_ends_ns()}));
     shared_.push_back({&source, group_steps_.back().get(), source.members(),
@@ -113,7 +113,7 @@ void JudgedRegions::find_shared_work() {
 }
 
 void JudgedRegions::find_links(const RecordSource& source, const analysis::MatchTables& tables) {
-  pieces::LinkSink sink(run_, tables, own_->step_numbers());
+  segments::LinkSink sink(run_, tables, own_->step_numbers());
   (void)analysis::match_run(source, tables, sink, options_.jobs);
   links_ = sink.take();
 }

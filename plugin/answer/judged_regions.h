@@ -3,9 +3,9 @@
 #include "analysis/detect/detect.h"
 #include "analysis/detect/reduction.h"
 #include "analysis/match/match_tables.h"
-#include "analysis/pieces/hidden_sync.h"
-#include "analysis/pieces/region_run.h"
-#include "analysis/pieces/work_source.h"
+#include "analysis/segments/hidden_sync.h"
+#include "analysis/segments/region_run.h"
+#include "analysis/segments/work_source.h"
 
 #include <cstdint>
 #include <memory>
@@ -19,12 +19,12 @@ namespace megascope::answer {
 /// detect() judges them.
 class JudgedRegions {
  public:
-  /// source: pieces::is_of_regions() is true. groups: coordinates of the ranks in the parallel
+  /// source: segments::is_of_regions() is true. groups: coordinates of the ranks in the parallel
   /// groups, or empty. options: its `steps`, `shared`, `links` and `clock_error_ns` are ignored.
   /// source, tables, groups and the objects that options points to outlive the object. Reads the
-  /// records twice. Memory: 48 bytes a piece of work or communication, and 16 more a piece of work.
-  /// If hidden synchronisation is found, also 4 bytes a piece, 8 a piece that synchronises, and a
-  /// WorkSource for each set of dimensions over which operations synchronise.
+  /// records twice. Memory: 48 bytes a segment of work or communication, and 16 more a segment of
+  /// work. If hidden synchronisation is found, also 4 bytes a segment, 8 a segment that
+  /// synchronises, and a WorkSource for each set of dimensions over which operations synchronise.
   JudgedRegions(const RecordSource& source, const analysis::MatchTables& tables,
                 const detect::GroupIndices& groups, const detect::Options& options);
 
@@ -33,20 +33,20 @@ class JudgedRegions {
   detect::Detection detect() const;
   /// The application's numbers of the judged steps, ascending.
   const std::vector<std::int64_t>& step_numbers() const { return own_->step_numbers(); }
-  /// The pieces of the run, and the synchronisation found in them. Valid as long as the object.
-  const pieces::RegionRun& run() const { return run_; }
-  const pieces::HiddenSync& hidden() const { return hidden_; }
+  /// The segments of the run, and the synchronisation found in them. Valid as long as the object.
+  const segments::RegionRun& run() const { return run_; }
+  const segments::HiddenSync& hidden() const { return hidden_; }
 
  private:
   void find_shared_work();
   void find_links(const RecordSource& source, const analysis::MatchTables& tables);
 
   detect::Options options_;
-  pieces::RegionRun run_;
-  pieces::HiddenSync hidden_;
-  std::unique_ptr<pieces::WorkSource> own_;
+  segments::RegionRun run_;
+  segments::HiddenSync hidden_;
+  std::unique_ptr<segments::WorkSource> own_;
   detect::StepMarks steps_;
-  std::vector<std::unique_ptr<pieces::WorkSource>>
+  std::vector<std::unique_ptr<segments::WorkSource>>
       groups_;  ///< one for each set of dimensions over which operations synchronise
   std::vector<std::unique_ptr<detect::StepMarks>> group_steps_;
   std::vector<detect::SharedWork> shared_;

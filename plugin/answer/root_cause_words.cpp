@@ -61,16 +61,15 @@ std::string peers_text(const RootCause& root_cause) {
     return "the other ranks of its host";
   const std::int32_t peer_count = root_cause.evidence.peer_count;
   if (peer_count > 1) return fmt::format("its {} peers", peer_count);
-  return peer_count == 1 ? "its peer" : "it does otherwise";
+  return peer_count == 1 ? "its peer" : "usual";
 }
 
 /// Returns a phrase if the ranks are, in addition, slow together with others (RootCause::within):
-/// ", in addition to what pipeline stage 1 has more to do".
+/// ", in addition to the extra work of pipeline stage 1".
 std::string addition_text(const RootCause& root_cause) {
   if (!root_cause.within.is_there()) return {};
   if (root_cause.within.cause == Cause::kStageImbalance)
-    return fmt::format(", in addition to what {} {} more to do", whole_text(root_cause.within),
-                       root_cause.within.stage < 0 ? "have" : "has");
+    return ", in addition to the extra work of " + whole_text(root_cause.within);
   if (root_cause.within.cause == Cause::kSlowHost)
     return ", in addition to the slowness of its host";
   return fmt::format(
@@ -78,24 +77,71 @@ std::string addition_text(const RootCause& root_cause) {
       root_cause.has_specified_groups ? "replicas" : ranks_text(root_cause.within.ranks));
 }
 
+std::string slow_compute_text(const RootCause& root_cause) {
+  return fmt::format(
+      "{}{} {} {:.2f} times as long as {}{}{}", ranks_text(root_cause.ranks),
+      location_text(root_cause), root_cause.ranks.size() == 1 ? "computes" : "compute",
+      root_cause.factor, peers_text(root_cause), addition_text(root_cause),
+      root_cause.synchronised_in.empty() ? std::string()
+                                         : " (they synchronise in " + root_cause.synchronised_in +
+                                               ", which hides which of them is slow)");
+}
+
+std::string blocked_text(const RootCause& root_cause) {
+  return fmt::format("{}{} was blocked ({}) {} MPI calls for {} more than the others",
+                     ranks_text(root_cause.ranks), location_text(root_cause),
+                     root_cause.is_in_mpi ? "stopped, or held up by its network or its files"
+                                          : "asleep, stopped, or waiting for a file or a lock",
+                     root_cause.is_in_mpi ? "in" : "between", duration(root_cause.blocked_ns));
+}
+
+std::string stage_imbalance_text(const RootCause& root_cause) {
+  const std::string ranks = ranks_text(root_cause.ranks);
+  if (!root_cause.has_specified_groups) {
+    return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks,
+                       root_cause.ranks.size() == 1 ? "has" : "have", root_cause.factor);
+  }
+  return fmt::format(
+      "pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica",
+      group_text(root_cause, "pp"), ranks, root_cause.factor);
+}
+
+std::string preempted_text(const RootCause& root_cause) {
+  return fmt::format("{}{} waited {} for a core: {}", ranks_text(root_cause.ranks),
+                     location_text(root_cause), duration(root_cause.core_wait_ns),
+                     root_cause.core_wait_reason.empty()
+                         ? "something else ran there"
+                         : printable(root_cause.core_wait_reason, kReasonColumns));
+}
+
+std::string input_imbalance_text(const RootCause& root_cause) {
+  const std::string ranks = ranks_text(root_cause.ranks);
+  if (!root_cause.has_specified_groups) {
+    return fmt::format(
+        "the work of {} varies from step to step, up to {:.2f} times that of the others", ranks,
+        root_cause.factor);
+  }
+  if (!root_cause.groups.contains("dp")) {
+    return fmt::format(
+        "work differs between replicas ({}) from step to step, by a factor of up to {:.2f}", ranks,
+        root_cause.factor);
+  }
+  return fmt::format(
+      "the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the others",
+      group_text(root_cause, "dp"), ranks, root_cause.factor);
+}
+
 /// "Rank 3 (n1) computes 1.24 times as long as its 7 peers".
 std::string what_text(const RootCause& root_cause) {
   const std::string ranks = ranks_text(root_cause.ranks);
-  const std::string hosts = hosts_text(root_cause);
   const std::string location = location_text(root_cause);
   switch (root_cause.cause) {
     case Cause::kSlowCompute:
-      return fmt::format("{}{} {} {:.2f} times as long as {}{}{}", ranks, location,
-                         root_cause.ranks.size() == 1 ? "computes" : "compute", root_cause.factor,
-                         peers_text(root_cause), addition_text(root_cause),
-                         root_cause.synchronised_in.empty()
-                             ? std::string()
-                             : "; they synchronise in " + root_cause.synchronised_in +
-                                   ", which hides who of them is slow");
+      return slow_compute_text(root_cause);
     case Cause::kSlowHost:
       return fmt::format(
-          "host {} is slow: {} compute {:.2f} times as long as their peers elsewhere{}", hosts,
-          ranks, root_cause.factor, addition_text(root_cause));
+          "host {} is slow: {} compute {:.2f} times as long as their peers on other hosts{}",
+          hosts_text(root_cause), ranks, root_cause.factor, addition_text(root_cause));
     case Cause::kSlowLink:
       return fmt::format("messages between {}{} take {:.1f} times as long as others", ranks,
                          location, root_cause.factor);
@@ -104,44 +150,13 @@ std::string what_text(const RootCause& root_cause) {
           "{}{} pauses between operations: {:.2f} times {}", ranks, location, root_cause.factor,
           root_cause.evidence.peer_count > 0 ? "the time of its peers" : "its usual time");
     case Cause::kBlocked:
-      if (root_cause.is_in_mpi) {
-        return fmt::format(
-            "{}{} was blocked (stopped, or held up by its network or its files) in MPI calls for "
-            "{} more than the others",
-            ranks, location, duration(root_cause.blocked_ns));
-      }
-      return fmt::format(
-          "{}{} was blocked (asleep, stopped, or waiting for a file or a lock) between MPI calls "
-          "for {} more than the others",
-          ranks, location, duration(root_cause.blocked_ns));
+      return blocked_text(root_cause);
     case Cause::kStageImbalance:
-      if (!root_cause.has_specified_groups) {
-        return fmt::format("{} {} {:.2f} times the work of the other ranks", ranks,
-                           root_cause.ranks.size() == 1 ? "has" : "have", root_cause.factor);
-      }
-      return fmt::format(
-          "pipeline stage{} ({}) has {:.2f} times the work of the others, in every replica",
-          group_text(root_cause, "pp"), ranks, root_cause.factor);
+      return stage_imbalance_text(root_cause);
     case Cause::kPreempted:
-      return fmt::format("{}{} waited {} for a core: {}", ranks, location,
-                         duration(root_cause.core_wait_ns),
-                         root_cause.core_wait_reason.empty()
-                             ? "something else ran there"
-                             : printable(root_cause.core_wait_reason, kReasonColumns));
+      return preempted_text(root_cause);
     case Cause::kInputImbalance:
-      if (!root_cause.has_specified_groups) {
-        return fmt::format(
-            "the work of {} varies from step to step, up to {:.2f} times that of the others", ranks,
-            root_cause.factor);
-      }
-      if (!root_cause.groups.contains("dp"))
-        return fmt::format(
-            "work differs between replicas ({}) from step to step, by up to {:.2f} times", ranks,
-            root_cause.factor);
-      return fmt::format(
-          "the work of replica{} ({}) varies from step to step, up to {:.2f} times that of the "
-          "others",
-          group_text(root_cause, "dp"), ranks, root_cause.factor);
+      return input_imbalance_text(root_cause);
   }
   return ranks;
 }
@@ -197,7 +212,7 @@ std::string root_cause_text(const AnswerView& view, const RootCause& root_cause)
       has_other_costs(view, root_cause) ? ", including other slow operations of the same ranks"
                                         : "");
   if (evidence.observed_ns > 0) {  // of a link's first step nothing may be known
-    text += fmt::format(" Seen best in step {} of rank {}: {} took {} instead of {}.",
+    text += fmt::format(" Strongest evidence, in step {} of rank {}: {} took {} instead of {}.",
                         evidence.step, evidence.world_rank, evidence.what,
                         duration(evidence.observed_ns), duration(evidence.expected_ns));
   }

@@ -15,7 +15,7 @@ namespace {
 
 using detect::Cause;
 using detect::RootCause;
-using pieces::HiddenWaits;
+using segments::HiddenWaits;
 
 bool know_world(const RecordSource& run) {
   return std::ranges::all_of(run.world_ranks(), [&run](std::int32_t rank) {
@@ -63,17 +63,17 @@ void widen(RootCause& joint, const std::vector<const RootCause*>& members) {
 
 SyncedRun::SyncedRun(const RecordSource& run, const detect::GroupIndices& specified, unsigned jobs)
     : run_(run) {
-  if (pieces::is_of_regions(run)) return;
+  if (segments::is_of_regions(run)) return;
   reported_ = detect::annotated_steps(run);
   if (run.world_ranks().size() < 2 || !know_world(run)) return;
-  pieces::GapSteps steps;
+  segments::GapSteps steps;
   if (reported_.is_there())
     steps.marks = &reported_.marks;
   else
     steps.markers = detect::find_step_markers(run, jobs);
-  HiddenWaits waits = pieces::find_hidden_waits(run, steps, specified);
+  HiddenWaits waits = segments::find_hidden_waits(run, steps, specified);
   is_too_long_ = waits.is_too_long;
-  if (waits.is_there()) waits_ = std::make_unique<pieces::WaitsSource>(run, std::move(waits));
+  if (waits.is_there()) waits_ = std::make_unique<segments::WaitsSource>(run, std::move(waits));
 }
 
 std::vector<std::string> SyncedRun::notes() const {

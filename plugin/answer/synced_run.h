@@ -2,7 +2,7 @@
 
 #include "analysis/detect/annotated_steps.h"
 #include "analysis/detect/detect.h"
-#include "analysis/pieces/waits_source.h"
+#include "analysis/segments/waits_source.h"
 #include "core/record/source.h"
 
 #include <memory>
@@ -12,8 +12,8 @@
 namespace megascope::answer {
 
 /// Presents the run of an MPI program with its hidden waits, that is, waits of ranks for each other
-/// between MPI calls, as calls (pieces::WaitsSource). Runs without such waits, runs of regions, and
-/// runs in which a rank does not know MPI_COMM_WORLD stay unchanged.
+/// between MPI calls, as calls (segments::WaitsSource). Runs without such waits, runs of regions,
+/// and runs in which a rank does not know MPI_COMM_WORLD stay unchanged.
 class SyncedRun {
  public:
   /// run: outlives the object. specified: coordinates of the ranks in parallel groups, or empty.
@@ -27,7 +27,7 @@ class SyncedRun {
   /// Returns the annotated steps, in the times of the run; empty for runs of regions.
   const detect::AnnotatedSteps& annotated() const { return reported_; }
   /// Returns how many collectives of source() were inserted.
-  std::uint64_t meeting_count() const { return has_waits() ? waits_->meeting_count() : 0; }
+  std::uint64_t instance_count() const { return has_waits() ? waits_->instance_count() : 0; }
   /// Returns sentences for users: which ranks synchronise in which work, or that the run is too
   /// long to find the waits.
   std::vector<std::string> notes() const;
@@ -39,7 +39,7 @@ class SyncedRun {
  private:
   const RecordSource& run_;
   detect::AnnotatedSteps reported_;
-  std::unique_ptr<pieces::WaitsSource> waits_;
+  std::unique_ptr<segments::WaitsSource> waits_;
   bool is_too_long_ = false;
 };
 

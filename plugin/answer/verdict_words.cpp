@@ -75,8 +75,8 @@ namespace {
 /// Returns why the other ends of messages were not found.
 const char* reason_text(Unmatched why) {
   static constexpr const char* kTexts[analysis::kUnmatchedCount] = {
-      "the other rank has no trace here", "records were lost, or recording was off",
-      "the other rank's trace ends before", "the program never sent or received it"};
+      "the other rank has no trace", "records were lost, or recording was off",
+      "the other rank's trace ends earlier", "the program made no matching call"};
   return kTexts[static_cast<std::size_t>(why)];
 }
 
@@ -109,9 +109,9 @@ std::string verdict_text(const AnswerView& view) {
            mismatch_text(view.tables.comms, view.matching.mismatches.front()) + "." +
            (root_cause.empty() ? "" : " " + root_cause.substr(0, root_cause.size() - 1));
   }
-  if (view.source.world_size() < 2) return "One rank: there is no other rank to wait for.";
+  if (view.source.world_size() < 2) return "The run has one rank, so no rank waits for another.";
   if (view.matching.message_count + view.matching.collective_count == 0) {
-    return "Nothing was matched, no message and no collective: who waits for whom cannot be said.";
+    return "No message and no collective was matched. Wait states are therefore unknown.";
   }
   const double waited = share(static_cast<double>(waits.suffered_ns),
                               static_cast<double>(waits.wall_ns));
@@ -150,15 +150,12 @@ void add_unmatched(const char* what, const std::uint64_t* counts,
                    std::vector<std::string>& limits) {
   for (std::size_t i = 0; i < analysis::kUnmatchedCount; ++i) {
     if (counts[i] == 0) continue;
-    limits.push_back(fmt::format("{} {} without their other end: {}.", human_count(counts[i]), what,
+    limits.push_back(fmt::format("{} unmatched {}: {}.", human_count(counts[i]), what,
                                  reason_text(static_cast<Unmatched>(i))));
   }
 }
 
-}  // namespace
-
-std::vector<std::string> limits_of(const AnswerView& view) {
-  std::vector<std::string> limits;
+void add_rank_limits(const AnswerView& view, std::vector<std::string>& limits) {
   std::vector<std::int32_t> missing;
   std::vector<std::int32_t> lossy;
   std::vector<std::int32_t> ended;
@@ -173,15 +170,18 @@ std::vector<std::string> limits_of(const AnswerView& view) {
   }
   if (!missing.empty())
     limits.push_back("No trace of " + ranks_text(missing) +
-                     " is here: waits for them are not seen.");
+                     " is available. Waits for ranks without a trace are not detected.");
   if (!lossy.empty())
     limits.push_back("Calls of " + ranks_text(lossy) + " were lost or not recorded.");
   if (!ended.empty() && !view.has_operations)
     limits.push_back("The trace of " + ranks_text(ended) + " ends before MPI_Finalize.");
+}
+
+void add_clock_limits(const AnswerView& view, std::vector<std::string>& limits) {
   if (view.causality.violations_before != 0) {
     limits.push_back(
-        fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}; "
-                    "moments were moved by up to {}, {} are left.",
+        fmt::format("Clocks: {} messages and collectives were in an impossible order, by up to {}. "
+                    "Times were corrected by up to {}; {} are still in an impossible order.",
                     human_count(view.causality.violations_before),
                     duration(static_cast<double>(view.causality.worst_before_ns)),
                     duration(static_cast<double>(view.causality.max_moved_ns)),
@@ -191,33 +191,47 @@ std::vector<std::string> limits_of(const AnswerView& view) {
   const bool is_bounded = std::ranges::any_of(anchors.errors_ns,
                                               [](double error_ns) { return error_ns >= 0.0; });
   if (is_bounded && !view.clock_errors_ns.empty()) {
-    const std::string set = anchors.is_any() ? "they were set by up to " +
-                                                   duration(anchors.max_moved_ns) + ", by"
-                                             : "they contradict nothing of";
+    const std::string how = anchors.is_any() ? "They were corrected by up to " +
+                                                   duration(anchors.max_moved_ns) + " to agree with"
+                                             : "They agree with";
     limits.push_back(
-        fmt::format("Some clocks were never compared with the others: {} what the program's own "
-                    "messages and collectives say of them, and are right to within {}.",
-                    set, duration(view.clock_errors_ns.back())));
+        fmt::format("Some clocks were never compared with the others. {} the program's messages "
+                    "and collectives. Their error is at most {}.",
+                    how, duration(view.clock_errors_ns.back())));
   }
   if (view.clock_errors_ns.empty()) {
     limits.emplace_back(
-        "Some clocks were never compared with the others: waits between their ranks are as right "
-        "as the nodes' clocks are set, and links are not judged.");
+        "Some clocks were never compared with the others. Waits between their ranks are only as "
+        "accurate as the system clocks of the nodes, and links are not judged.");
   }
-  limits.insert(limits.end(), view.detection.limitations.begin(), view.detection.limitations.end());
+}
+
+void add_matching_limits(const AnswerView& view, std::vector<std::string>& limits) {
   add_unmatched("sends", view.matching.unmatched_sends, limits);
   add_unmatched("receives", view.matching.unmatched_receives, limits);
   add_unmatched("collectives", view.matching.partial_collectives, limits);
   if (view.matching.unsure_collectives != 0) {
-    limits.push_back(fmt::format(
-        "{} collective calls on communicators that were made out of sight, or reach another world.",
-        human_count(view.matching.unsure_collectives)));
+    limits.push_back(
+        fmt::format("{} collective calls were not matched: the creation of their communicator was "
+                    "not recorded, or it contains ranks of another world.",
+                    human_count(view.matching.unsure_collectives)));
   }
   if (view.matching.greater_than_sent != 0) {
     limits.push_back(
-        fmt::format("{} messages are longer than what was sent: their order may be wrong.",
+        fmt::format("{} received messages are larger than the sent messages that they were matched "
+                    "with: the matching may be wrong.",
                     human_count(view.matching.greater_than_sent)));
   }
+}
+
+}  // namespace
+
+std::vector<std::string> limits_of(const AnswerView& view) {
+  std::vector<std::string> limits;
+  add_rank_limits(view, limits);
+  add_clock_limits(view, limits);
+  limits.insert(limits.end(), view.detection.limitations.begin(), view.detection.limitations.end());
+  add_matching_limits(view, limits);
   return limits;
 }
 

@@ -94,7 +94,7 @@ void CounterPast::report_again(std::int64_t first_step) {
   }
 }
 
-std::span<const CounterPast::Sample> CounterPast::untold(const Counter& counter) {
+std::span<const CounterPast::Sample> CounterPast::unsent(const Counter& counter) {
   if (counter.kept.empty() || counter.kept.back().step <= counter.reported) return {};
   const auto first = std::ranges::upper_bound(counter.kept, counter.reported, {}, &Sample::step);
   return {first,
@@ -122,20 +122,20 @@ void CounterPast::put_new(RankUpdateWriter& rank_update) {
       Counter& counter = counters_[id];
       counter.has_new = false;
       counter.live = std::min(counter.live, step);
-      if (untold(counter).empty()) counter.reported = std::max(counter.reported, step);
+      if (unsent(counter).empty()) counter.reported = std::max(counter.reported, step);
     }
   }
 }
 
 /// Selects equally many values of every counter with unsent values, so that curves grow together.
-std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
+std::map<std::int64_t, CounterReadings> CounterPast::oldest_unsent() const {
   std::vector<CounterId> behind;
   for (CounterId id = 0; id < counters_.size() && behind.size() < kMaxInARankUpdate; ++id) {
-    if (is_shown(counters_[id]) && !untold(counters_[id]).empty()) behind.push_back(id);
+    if (is_shown(counters_[id]) && !unsent(counters_[id]).empty()) behind.push_back(id);
   }
   std::map<std::int64_t, CounterReadings> by_step;
   for (const CounterId id : behind) {
-    const std::span<const Sample> samples = untold(counters_[id]);
+    const std::span<const Sample> samples = unsent(counters_[id]);
     for (const Sample& sample :
          samples.first(std::min(samples.size(), kMaxInARankUpdate / behind.size()))) {
       CounterReadings& readings = by_step[sample.step];
@@ -147,13 +147,13 @@ std::map<std::int64_t, CounterReadings> CounterPast::oldest_untold() const {
 }
 
 void CounterPast::put_past(RankUpdateWriter& rank_update) {
-  for (auto& [step, readings] : oldest_untold()) {
+  for (auto& [step, readings] : oldest_unsent()) {
     PastReadings past{{.step = step, .ids = readings.ids, .values = readings.values}};
     if (!rank_update.add(past)) return;
     for (const CounterId id : readings.ids) {
       Counter& counter = counters_[id];
       counter.reported = step;
-      if (counter.live != kNone && untold(counter).empty())
+      if (counter.live != kNone && unsent(counter).empty())
         counter.reported = std::max(step, counter.has_new ? counter.live : counter.newest.step);
     }
   }

@@ -72,7 +72,7 @@ class CounterPast {
   void make_space();
   void thin(Counter& counter) const;
   /// Returns the kept values that rank 0 does not have.
-  static std::span<const Sample> untold(const Counter& counter);
+  static std::span<const Sample> unsent(const Counter& counter);
   static bool is_newest_kept(const Counter& counter) {
     return !counter.kept.empty() && counter.kept.back().step == counter.newest.step;
   }
@@ -80,7 +80,7 @@ class CounterPast {
   void keep(Counter& counter, const Sample& sample) const;
   void put_new(RankUpdateWriter& rank_update);
   void put_past(RankUpdateWriter& rank_update);
-  std::map<std::int64_t, CounterReadings> oldest_untold() const;
+  std::map<std::int64_t, CounterReadings> oldest_unsent() const;
 
   std::vector<Counter> counters_;     ///< by CounterId
   std::size_t used_ = 0;              ///< counters with a value

@@ -16,6 +16,10 @@
 /// Rank update: a message that a rank sends to rank 0 for the live view. It is a sequence of items
 /// in memory layout, each padded to a multiple of 8 bytes. It is sent only between processes of one
 /// program on machines of one kind.
+///
+/// A view of a tensor contains the tensor's elements. A tile view contains one number for each tile
+/// instead. A tile is a range of consecutive elements in the tensor's last dimension
+/// (kernels/tiles.h).
 namespace megascope::capture {
 
 inline constexpr std::size_t kMaxRankUpdateBytes = RankMailbox::kMaxRankUpdateBytes;
@@ -26,11 +30,12 @@ struct PartStretch {
   std::uint64_t start = 0;
   std::uint64_t whole_start = 0;
   std::uint64_t count = 0;
-  /// Tile views only: index, in the last dimension of the global tensor, of the first element that
-  /// the rank holds in these tiles.
+  /// Only for tile views (one number for each tile of consecutive elements): index, in the last
+  /// dimension of the global tensor, of the first element that the rank holds in the tiles of this
+  /// range.
   std::uint64_t first_element = 0;
-  /// Tile views only: number of elements that the rank holds in these tiles. The first and the last
-  /// tile may be incomplete. 0: all tiles are complete.
+  /// Only for tile views: number of elements that the rank holds in the tiles of this range. The
+  /// first and the last tile may be incomplete. 0: all tiles are complete.
   std::uint64_t element_count = 0;
 };
 

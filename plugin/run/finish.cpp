@@ -258,7 +258,7 @@ Status Session::run_export(Collective& collective, const std::string& format,
   ExportResult result;
   status = agree(collective, module->run_export(job, result));
   if (status.is_ok() && collective.rank() == 0) {
-    report.exports.push_back(
+    report.conclusion.exports.push_back(
         {.format = format, .path = result.path, .records = result.records, .bytes = result.bytes});
     for (const std::string& note : result.notes)
       report.notes.push_back("the export to " + format + ": " + note);
@@ -284,16 +284,17 @@ void Session::complain_of_memory() noexcept {
 }
 
 void Session::close_report(const std::vector<ClockDomain>& clocks, report::RunReport& report) {
-  report.clocks = report::clock_facts(run_time_of(clocks));
+  report.conclusion.clocks = report::clock_facts(run_time_of(clocks));
   if (exchange_ != nullptr) {
     const steps::StepExchangeFacts facts = exchange_->facts();
-    report.step_exchange = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns, facts.wait_ns};
+    report.conclusion.step_exchange = {facts.steps, facts.skipped, facts.step_ns, facts.own_ns,
+                                       facts.wait_ns};
   }
   if (wants_verdict())
     add_verdict(library_directory(), directory_, report);
   else
     add_verdict_command(directory_, report);
-  if (live_ != nullptr) live_->conclude(report.verdict);
+  if (live_ != nullptr) live_->conclude(report.conclusion.verdict);
   write_report(report);
 }
 
@@ -301,8 +302,8 @@ void Session::write_report(report::RunReport& report) {
   std::vector<CallSiteDefinition*> sites;
   for (report::CallSiteRow& row : report.call_sites) sites.push_back(&row.site);
   locate_call_sites(library_directory(), sites, report.start_realtime_ns, report.notes);
-  report.directory = directory_;
-  if (!directory_.empty()) report.report_command = "megascope report " + directory_;
+  report.conclusion.directory = directory_;
+  if (!directory_.empty()) report.conclusion.report_command = "megascope report " + directory_;
   const std::string text = report::to_text(report);
   const std::string path = directory_ + "/" + trace::kReportTextFile;
   std::string where = directory_.empty() ? "no run directory" : "report in " + path;
@@ -332,9 +333,9 @@ void Session::write_report(report::RunReport& report) {
 /// Says how to get a timeline with wait states and findings. Exports written at the end of a run
 /// have none, because no process has all ranks' records at that time.
 void Session::report_how_to_annotate(const report::RunReport& report) {
-  const auto timeline = std::ranges::find_if(report.exports, config::can_show_findings,
+  const auto timeline = std::ranges::find_if(report.conclusion.exports, config::can_show_findings,
                                              &report::ExportRow::format);
-  if (timeline == report.exports.end() || facts_.world_size < 2 ||
+  if (timeline == report.conclusion.exports.end() || facts_.world_size < 2 ||
       options_.values.report == config::ReportStyle::kOff)
     return;
   complain("for a timeline with wait states and findings run: megascope export " +

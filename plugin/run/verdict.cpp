@@ -46,7 +46,7 @@ std::string command_for(const std::string& run_directory) {
 
 void add_verdict_command(const std::string& run_directory, report::RunReport& report) {
   if (!run_directory.empty() && can_be_judged(report))
-    report.verdict_command = command_for(run_directory);
+    report.conclusion.verdict_command = command_for(run_directory);
 }
 
 void add_verdict(const std::string& library_directory, const std::string& run_directory,
@@ -56,14 +56,14 @@ void add_verdict(const std::string& library_directory, const std::string& run_di
   for (const report::RankRow& rank : report.ranks) call_count += rank.calls;
   const std::string command = command_for(run_directory);
   if (call_count > kMaxCalls || report.ranks.size() > kMaxRanks) {
-    report.verdict_command = command;
+    report.conclusion.verdict_command = command;
     return;
   }
-  const Status status = make_verdict(library_directory, run_directory, report.verdict);
+  const Status status = make_verdict(library_directory, run_directory, report.conclusion.verdict);
   if (!status.is_ok())
     report.notes.push_back("no verdict: " + status.message());
-  else if (report.verdict.empty())
-    report.verdict_command = command;
+  else if (report.conclusion.verdict.empty())
+    report.conclusion.verdict_command = command;
 }
 
 }  // namespace megascope::run

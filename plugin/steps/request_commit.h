@@ -31,8 +31,9 @@ class RequestCommit {
   /// Puts a merged block into effect. carried: the block's request. lowest_request: number of the
   /// last request that all ranks had received when they filled the block. Throws std::bad_alloc.
   void apply(const TailRequest& carried, std::uint64_t lowest_request);
-  /// Call when this rank leaves the exchange. On rank 0, reports a request that is not settled as
-  /// failed. reason: for the user.
+  /// Call when this rank leaves the step exchange, that is, when its blocks carry no more data. On
+  /// rank 0, reports a request that is not settled as failed. reason: why the rank leaves, for the
+  /// user.
   void stop(const char* reason) noexcept;
   /// On rank 0 after stop(): takes one request from the server, if there is one, and reports it as
   /// failed. Before stop() it does nothing.

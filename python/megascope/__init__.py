@@ -23,7 +23,7 @@ if _hooks is None:
     from megascope._watch_silent import watch
 else:
     from megascope._tensors import tensor
-    from megascope._told import (counter, group, groups, is_recording, last_error, mark, region, save, step, step_begin, step_end,
+    from megascope._annotations import (counter, group, groups, is_recording, last_error, mark, region, save, step, step_begin, step_end,
                                  wants_tensor)
     from megascope._watch import watch
 

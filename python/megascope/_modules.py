@@ -12,7 +12,7 @@ from torch.nn.modules import module as torch_module
 from megascope import _gradients, _open
 from megascope._table import hooks
 from megascope._tensors import tensor
-from megascope._told import number_of
+from megascope._annotations import number_of
 
 
 def layer_of(name: str) -> "int | None":

@@ -7,7 +7,7 @@ from megascope import _open
 from megascope._modules import layer_of
 from megascope._table import hooks
 from megascope._tensors import tensor
-from megascope._told import number_of
+from megascope._annotations import number_of
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 

@@ -1,5 +1,5 @@
 """The annotation functions for processes where libmegascope.so is not loaded: no-ops. They also define the signatures and document
-the functions in `_told.py`.
+the functions in `_annotations.py`.
 
 All functions: any thread, any time, also in a forked child. Invalid arguments raise no exception and print nothing: the call is
 ignored and counted, the report shows the count, and `last_error()` returns the reason.

@@ -6,44 +6,32 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 MEGASCOPE, PATTERNS, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
-import launch  # noqa: E402
-PRELOADED = [*MPIRUN, *launch.setting(MPIRUN, LD_PRELOAD=LIBRARY)]
+import recorded_case  # noqa: E402
+
 WORLD = "`MPI_COMM_WORLD`"
 TRIES = 3
 TRAINING = ("stage", "replica", "pipeline", "training", "micro")
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="advice_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
 
-    def analyzed(self, mode, *words, **variables):
-        kept = launch.clean_environment()
-        run = os.path.join(self.directory, "run")
-        scratch = os.path.join(self.directory, "scratch")
-        shutil.rmtree(run, ignore_errors=True)
-        os.makedirs(scratch, exist_ok=True)
-        environment = {**kept, "MEGASCOPE_SCRATCH": scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": run, **variables}
-        program = subprocess.run([*PRELOADED, "-n", "4", PATTERNS, mode, os.path.join(self.directory, "file")], cwd=self.directory, env=environment,
-                                 capture_output=True, text=True, timeout=100)
-        self.assertEqual(program.returncode, 0, program.stderr)
-        result = subprocess.run([MEGASCOPE, "analyze", run, *words], capture_output=True, text=True, timeout=100)
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        return result.stdout
+    def analysis_of(self, mode, *words, **variables):
+        shutil.rmtree(self.run_directory, ignore_errors=True)
+        self.record_ranks(4, PATTERNS, mode, self.path("file"), **{"MEGASCOPE_SCRATCH": self.scratch, **variables})
+        return self.call(MEGASCOPE, "analyze", self.run_directory, *words, code=(0, 1))
 
     def advice(self, mode, **variables):
-        return {finding["rule"]: finding for finding in json.loads(self.analyzed(mode, "--json", **variables))["advice"]}
+        return {finding["rule"]: finding for finding in json.loads(self.analysis_of(mode, "--json", **variables))["advice"]}
 
     def shown(self, mode, rule, **variables):
         """The rule's finding in a program that shows it. A busy machine may hide its share in that of other ranks: then it is run again."""
@@ -135,7 +123,7 @@ class Shown(Case):
         self.assertIn(" at ", finding["text"])
 
     def test_text_has_a_section(self):
-        text = self.analyzed("small_messages")
+        text = self.analysis_of("small_messages")
         self.assertRegex(text, r"\nAdvice\n  - 80 k messages of 8 B")
 
 

@@ -67,9 +67,10 @@ TEST(SmallMessages, AreReportedWithTheirReceiversTime) {
   EXPECT_EQ(found[0].count, 80'000U);
   EXPECT_DOUBLE_EQ(found[0].share, 0.15);
   EXPECT_THAT(found[0].ranks, ElementsAre(0, 1));
-  EXPECT_EQ(found[0].text,
-            "80 k messages of 8 B on average follow each other to the same rank; rank 0 sends them "
-            "in MPI_F on `world`; sending and receiving them takes 15 % of the run.");
+  EXPECT_EQ(
+      found[0].text,
+      "80 k messages of 8 B on average go one after the other to the same rank; rank 0 sends them "
+      "in MPI_F on `world`; sending and receiving them takes 15 % of the run.");
 }
 
 TEST(SmallMessages, AreNotReportedWhereTheyAreFewOrCostNothing) {

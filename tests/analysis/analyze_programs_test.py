@@ -10,40 +10,35 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 MEGASCOPE, WAITING, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
 import launch  # noqa: E402
-PRELOADED = [*MPIRUN, *launch.setting(MPIRUN, LD_PRELOAD=LIBRARY)]
+import recorded_case  # noqa: E402
+
+HEAT2D = os.path.join(os.path.dirname(MEGASCOPE), "..", "examples", "heat2d")
+README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "README.md")
 STEPS = 40
 DELAY_US = 10_000
 TRIES = 3
 DISTURBED = 0.2
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
+    decoding = "strict"
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="analyze_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = os.path.join(self.directory, "scratch")
-        os.mkdir(self.scratch)
-        self.run_directory = os.path.join(self.directory, "run")
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
 
     def record(self, mode, slow, ranks=4, delay_us=DELAY_US, directory=None, **variables):
-        kept = launch.clean_environment()
-        environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none",
-                       "MEGASCOPE_OUT": directory or self.run_directory, **variables}
-        words = [*PRELOADED, "-n", str(ranks), WAITING, mode, str(slow), str(delay_us), str(STEPS)]
-        return subprocess.run(words, cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100)
+        settings = {"MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": directory or self.run_directory, **variables}
+        return self.finished(*MPIRUN, *launch.setting(MPIRUN, LD_PRELOAD=self.library), "-n", ranks, WAITING, mode, slow, delay_us, STEPS, **settings)
 
     def analyze(self, *words, directory=None):
-        return subprocess.run([MEGASCOPE, "analyze", directory or self.run_directory, *words], cwd=self.directory, capture_output=True,
-                              text=True, timeout=100)
+        return self.finished(MEGASCOPE, "analyze", directory or self.run_directory, *words)
 
     def found(self):
         result = self.analyze("--json")
@@ -116,6 +111,37 @@ class Waits(Case):
             self.assertIn(part, result.stdout)
 
 
+def pattern_of(sentences):
+    """Ranks, what they do and the words for causes are as shown. Numbers, the node and the steps may differ."""
+    differing = {r"\(vm\)": r"\(\S+\)", "in the whole run": "[^;]+", r"[\d.]+ times": r"[\d.]+ times", r"[\d.]+ %": r"[\d.]+ %",
+                 r"[\d.]+ [mu]?s\b": r"[\d.]+ [mu]?s"}
+    parts = re.split(f"({'|'.join(differing)})", sentences)
+    return "".join(next((general for exact, general in differing.items() if re.fullmatch(exact, part)), re.escape(part)) for part in parts)
+
+
+class Readme(Case):
+    def first_result(self, options, arguments):
+        """The verdict at the end of the run and what `megascope analyze` prints, with single blanks."""
+        shutil.rmtree(self.run_directory, ignore_errors=True)
+        done = self.finished(MEGASCOPE, "run", "--", *MPIRUN, *options, HEAT2D, *arguments, MEGASCOPE_OUT=self.run_directory,
+                             MEGASCOPE_SCRATCH=self.scratch)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return " ".join((done.stderr.partition("\nVerdict ")[2] + self.analyze().stdout).split())
+
+    def test_shows_sentences_that_its_first_program_leads_to(self):
+        with open(README, encoding="utf-8") as file:
+            text = file.read()
+        command = re.search(r"^MEGASCOPE_OUT=\w+ megascope run -- mpirun (-n \d+) \S+/examples/heat2d (.*?) +#", text, re.MULTILINE)
+        shown = re.search(r"It ends with a verdict\b[^:]*:\n\n((?:    .*\n)+)\n", text)[1]
+        patterns = [pattern_of(sentences) for sentences in " ".join(shown.split()).split(" ... ")]
+        for _ in range(TRIES):
+            said = self.first_result(command[1].split(), command[2].split())
+            if all(re.search(pattern, said) for pattern in patterns):
+                break
+        for pattern in patterns:
+            self.assertRegex(said, pattern)
+
+
 class Timelines(Case):
     def exported(self, directory, *words):
         result = subprocess.run([MEGASCOPE, "export", self.run_directory, "-f", "chrome", "-o", os.path.join(self.directory, directory), *words],
@@ -161,7 +187,7 @@ class BadInput(Case):
         self.record("halo", 1)
         os.remove(os.path.join(self.run_directory, "rank-3.mgt"))
         found = self.found()
-        self.assertIn("No trace of rank 3 is here: waits for them are not seen.", found["limits"])
+        self.assertIn("No trace of rank 3 is available. Waits for ranks without a trace are not detected.", found["limits"])
         self.assertEqual(found["matching"]["messages"], 4 * STEPS)
         self.assertGreater(found["matching"]["unmatched_receives"]["no_trace"], 0)
         self.assertEqual(found["matching"]["unmatched_receives"]["no_partner"], 0)
@@ -180,7 +206,7 @@ class BadInput(Case):
 
     def test_one_rank(self):
         self.record("allreduce", 0, ranks=1)
-        self.assertEqual(self.found()["verdict"], "One rank: there is no other rank to wait for.")
+        self.assertEqual(self.found()["verdict"], "The run has one rank, so no rank waits for another.")
 
     def test_no_trace(self):
         os.mkdir(self.run_directory)

@@ -33,7 +33,7 @@ class WrongClocks final : public RecordSource {
       : truth_(truth), hosts_(std::move(hosts)) {
     for (const std::int32_t rank : truth.world_ranks()) {
       processes_.push_back(truth.process(rank));
-      processes_.back().info.clock_domain = "host " + std::to_string(rank / kRanksPerHost);
+      processes_.back().info.clock.domain = "host " + std::to_string(rank / kRanksPerHost);
     }
   }
   std::int32_t world_size() const override { return truth_.world_size(); }

@@ -6,11 +6,11 @@
 #include "core/trace/trace_writer.h"
 #include "plugin/answer/annotate.h"
 #include "plugin/answer/verdict.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <stdlib.h>
 
 namespace megascope::answer {
 namespace {
@@ -34,29 +34,20 @@ RunSpec slow_rank_five() {
 }
 
 /// A run directory with the traces of a synthetic run.
-class Directory : public ::testing::Test {
+class RunDirectory : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "megascope-answer-XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  void TearDown() override {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
   void write(const RunSpec& spec) const {
-    const Status status = trace::write_run(synth::SynthRun(spec), path_);
+    const Status status = trace::write_run(synth::SynthRun(spec), directory_.path());
     ASSERT_TRUE(status.is_ok()) << status.message();
   }
   Status verdict(std::string& text, std::uint64_t max_ns = kLongNs) const {
-    return make_verdict({.directory = path_, .max_ns = max_ns}, text);
+    return make_verdict({.directory = directory_.path(), .max_ns = max_ns}, text);
   }
 
-  std::string path_;
+  const test::TemporaryDirectory directory_;
 };
 
-TEST_F(Directory, OfASlowRankTheVerdictBeginsWithIt) {
+TEST_F(RunDirectory, OfASlowRankTheVerdictBeginsWithIt) {
   write(slow_rank_five());
   std::string text;
   const Status status = verdict(text);
@@ -65,7 +56,7 @@ TEST_F(Directory, OfASlowRankTheVerdictBeginsWithIt) {
   EXPECT_THAT(text, HasSubstr("since step 6; it costs "));
 }
 
-TEST_F(Directory, OfAHealthyRunTheVerdictNamesNone) {
+TEST_F(RunDirectory, OfAHealthyRunTheVerdictNamesNone) {
   RunSpec spec = slow_rank_five();
   spec.faults.clear();
   write(spec);
@@ -74,33 +65,33 @@ TEST_F(Directory, OfAHealthyRunTheVerdictNamesNone) {
   EXPECT_THAT(text, StartsWith("Ranks "));
 }
 
-TEST_F(Directory, NoTimeNoVerdict) {
+TEST_F(RunDirectory, NoTimeNoVerdict) {
   write(slow_rank_five());
   std::string text = "before";
   EXPECT_TRUE(verdict(text, 0).is_ok());
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Directory, ATraceThatIsMissingOrDamagedIsReported) {
+TEST_F(RunDirectory, ATraceThatIsMissingOrDamagedIsReported) {
   write(slow_rank_five());
-  fs::remove(path_ + "/rank-3.mgt");
+  fs::remove(directory_ / "rank-3.mgt");
   std::string text;
   EXPECT_EQ(verdict(text).message(), "the traces of 7 of 8 ranks are in the run directory");
-  fs::resize_file(path_ + "/rank-2.mgt", 100);
+  fs::resize_file(directory_ / "rank-2.mgt", 100);
   EXPECT_EQ(verdict(text).message(), "the traces of 6 of 8 ranks are in the run directory");
   EXPECT_EQ(text, "");
 }
 
-TEST_F(Directory, NothingThereIsAnError) {
+TEST_F(RunDirectory, NothingThereIsAnError) {
   std::string text;
   EXPECT_FALSE(verdict(text).is_ok());
 }
 
-TEST_F(Directory, ARootCauseIsShownFromItsFirstToItsLastStep) {
+TEST_F(RunDirectory, ARootCauseIsShownFromItsFirstToItsLastStep) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  ASSERT_TRUE(trace::RunSource::open(directory_.path(), {}, run, problems).is_ok());
   const Answer answer(*run, run->time(), {.jobs = 2});
   const Annotations shown = annotations_of(answer);
   ASSERT_EQ(shown.findings.size(), 2U);  // and its best step
@@ -117,7 +108,7 @@ TEST_F(Directory, ARootCauseIsShownFromItsFirstToItsLastStep) {
               2 * step_ns);  // steps 6 to 19
 }
 
-TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDataOtherwise) {
+TEST_F(RunDirectory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDataOtherwise) {
   RunSpec spec;
   spec.tp = 1;
   spec.pp = 2;
@@ -128,7 +119,7 @@ TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDat
   write(spec);
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  ASSERT_TRUE(trace::RunSource::open(directory_.path(), {}, run, problems).is_ok());
   const auto is_advised = [&run] {
     const Answer answer(*run, run->time(), {.has_advice = true});
     EXPECT_EQ(answer.view().detection.root_causes.size(), 1U);
@@ -143,11 +134,11 @@ TEST_F(Directory, OfASlowStageThatTheProgramAnnotatedNoneIsAdvisedToDivideTheDat
   EXPECT_FALSE(is_advised());
 }
 
-TEST_F(Directory, NothingDependsOnTheNumberOfThreads) {
+TEST_F(RunDirectory, NothingDependsOnTheNumberOfThreads) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  ASSERT_TRUE(trace::RunSource::open(directory_.path(), {}, run, problems).is_ok());
   Answer one(*run, run->time(), {.jobs = 1, .has_replay = true});
   const whatif::WhatIf replayed = one.replay();
   for (const unsigned jobs : {2U, 5U}) {
@@ -162,11 +153,11 @@ TEST_F(Directory, NothingDependsOnTheNumberOfThreads) {
   }
 }
 
-TEST_F(Directory, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
+TEST_F(RunDirectory, WaitsAreThoseOfTheAnalysisAndLieInCalls) {
   write(slow_rank_five());
   std::unique_ptr<trace::RunSource> run;
   std::vector<std::string> problems;
-  ASSERT_TRUE(trace::RunSource::open(path_, {}, run, problems).is_ok());
+  ASSERT_TRUE(trace::RunSource::open(directory_.path(), {}, run, problems).is_ok());
   const Answer answer(*run, run->time(), {});
   const Annotations shown = annotations_of(answer);
   std::uint64_t shown_ns = 0;

@@ -3,12 +3,17 @@
 #include "analysis/match/no_sink.h"
 #include "core/record/merged_calls.h"
 #include "tests/analysis/random_program.h"
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
+
+using test::collective;
+using test::recv;
+using test::SampleRun;
+using test::send;
 
 struct Restored {
   Causality causality;
@@ -44,17 +49,17 @@ std::uint64_t shift(const Restored& restored, std::size_t process, std::uint64_t
 }
 
 TEST(Causality, WhatIsPossibleIsNotMoved) {
-  SyntheticRun run(2);
-  run.spent(0, "MPI_Send", 10, 20, {send(1, 7)}).spent(1, "MPI_Recv", 5, 10, {receive(0, 7)});
+  SampleRun run(2);
+  run.spent(0, "MPI_Send", 10, 20, {send(1, 7)}).spent(1, "MPI_Recv", 5, 10, {recv(0, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 0U);
   EXPECT_EQ(restored.causality.max_moved_ns, 0U);
 }
 
 TEST(Causality, AReceiveIsMovedBehindItsSend) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.spent(0, "MPI_Send", 1'000'050, 1'000'060, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 999'000, 1'000'000, {receive(0, 7)}).call(1, "MPI_Comm_rank", 1'002'000);
+  run.spent(1, "MPI_Recv", 999'000, 1'000'000, {recv(0, 7)}).call(1, "MPI_Comm_rank", 1'002'000);
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.causality.worst_before_ns, 50U);
@@ -69,11 +74,11 @@ TEST(Causality, AReceiveIsMovedBehindItsSend) {
 }
 
 TEST(Causality, MovesGoOnAlongChains) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   run.spent(0, "MPI_Send", 100'000, 100'010, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 1'000, 60'000, {receive(0, 7)})
+  run.spent(1, "MPI_Recv", 1'000, 60'000, {recv(0, 7)})
       .spent(1, "MPI_Send", 60'100, 60'200, {send(2, 7)});
-  run.spent(2, "MPI_Recv", 1'000, 30'000, {receive(1, 7)});
+  run.spent(2, "MPI_Recv", 1'000, 30'000, {recv(1, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 2U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -82,10 +87,10 @@ TEST(Causality, MovesGoOnAlongChains) {
 }
 
 TEST(Causality, NoneLeavesABarrierBeforeTheLastEntered) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 1'000};
   for (const std::int32_t rank : {0, 1, 2})
-    run.spent(rank, "MPI_Barrier", enters[rank], enters[rank] + 500, {collective_fact(0)});
+    run.spent(rank, "MPI_Barrier", enters[rank], enters[rank] + 500, {collective(0)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 2U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -94,23 +99,23 @@ TEST(Causality, NoneLeavesABarrierBeforeTheLastEntered) {
 }
 
 TEST(Causality, StandsClocksThatStandStill) {
-  SyntheticRun run(3);
-  run.spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(0)})
-      .spent(0, "MPI_Barrier", 100'000, 100'000, {collective_fact(1)});
-  run.spent(1, "MPI_Barrier", 50'000, 60'000, {collective_fact(0)})
-      .spent(1, "MPI_Barrier", 60'000, 60'000, {collective_fact(1)});
-  run.spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(0)})
-      .spent(2, "MPI_Barrier", 200'000, 200'000, {collective_fact(1)});
+  SampleRun run(3);
+  run.spent(0, "MPI_Barrier", 100'000, 100'000, {collective(0)})
+      .spent(0, "MPI_Barrier", 100'000, 100'000, {collective(1)});
+  run.spent(1, "MPI_Barrier", 50'000, 60'000, {collective(0)})
+      .spent(1, "MPI_Barrier", 60'000, 60'000, {collective(1)});
+  run.spent(2, "MPI_Barrier", 200'000, 200'000, {collective(0)})
+      .spent(2, "MPI_Barrier", 200'000, 200'000, {collective(1)});
   const Restored restored = restore(*run.source());
   EXPECT_GT(restored.causality.violations_before, 0U);
   EXPECT_EQ(restored.after.violation_count, 0U);
 }
 
 TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   const std::uint64_t enters[] = {1'000, 500'000, 900'000};
   for (const std::int32_t rank : {0, 1, 2})
-    run.spent(rank, "MPI_Bcast", enters[rank], enters[rank] + 500, {collective_fact(0, 1)});
+    run.spent(rank, "MPI_Bcast", enters[rank], enters[rank] + 500, {collective(0, 1)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.after.violation_count, 0U);
@@ -118,11 +123,11 @@ TEST(Causality, OfABroadcastOnlyTheRootMustComeFirst) {
 }
 
 TEST(Causality, WhatIsDrawnAlongDoesNotComeTooLateForOthers) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   run.spent(0, "MPI_Send", 1'000'050, 1'000'060, {send(1, 7)});
   run.spent(1, "MPI_Send", 999'900, 999'910, {send(2, 7)})
-      .spent(1, "MPI_Recv", 999'950, 1'000'000, {receive(0, 7)});
-  run.spent(2, "MPI_Recv", 999'000, 999'905, {receive(1, 7)});
+      .spent(1, "MPI_Recv", 999'950, 1'000'000, {recv(0, 7)});
+  run.spent(2, "MPI_Recv", 999'000, 999'905, {recv(1, 7)});
   const Restored restored = restore(*run.source());
   EXPECT_EQ(restored.causality.violations_before, 1U);
   EXPECT_EQ(restored.after.violation_count, 0U);

@@ -1,7 +1,7 @@
 #include "analysis/cpu/cpu_times.h"
 
 #include "core/record/cpu_reading.h"
-#include "core/record/memory_source.h"
+#include "tests/support/sample_process.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,9 @@
 
 namespace megascope::cpu {
 namespace {
+
+using test::make_source;
+using test::SampleProcess;
 
 constexpr std::uint64_t kMs = 1'000'000;
 
@@ -30,44 +33,28 @@ void add_reading(std::vector<Point>& points, std::uint64_t time_ns, double cpu_m
 /// One rank that calls MPI at the given times.
 class OneRank {
  public:
-  OneRank() {
-    process_.definitions.info.world_rank = 0;
-    process_.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true}};
-    process_.definitions.regions = {{.id = 1,
-                                     .name = "MPI_Recv",
-                                     .role = RegionRole::kPointToPoint,
-                                     .paradigm = Paradigm::kMpi,
-                                     .group = {}}};
-    process_.locations.resize(1);
-    process_.points.resize(1);
-  }
+  OneRank() { process_.process().points.resize(1); }
   void call(std::uint64_t enter_ms, std::uint64_t leave_ms) {
-    MemorySource::OwnedCall owned;
-    owned.call.region = 1;
-    owned.call.enter_ns = enter_ms * kMs;
-    owned.call.leave_ns = leave_ms * kMs;
-    process_.locations[0].push_back(owned);
+    process_.call("MPI_Recv", enter_ms * kMs, leave_ms * kMs);
   }
   void read(std::uint64_t time_ms, double cpu_ms, double wait_ms, double switches = 0) {
-    add_reading(process_.points[0], time_ms * kMs, cpu_ms, wait_ms, switches);
+    add_reading(points(), time_ms * kMs, cpu_ms, wait_ms, switches);
   }
-  std::vector<Point>& points() { return process_.points[0]; }
+  std::vector<Point>& points() { return process_.process().points[0]; }
 
   RankCpu times(const std::vector<std::uint64_t>& step_ends_ms) const {
-    MemorySource source(1);
-    source.add(process_);
+    const MemorySource source = make_source(1, {process_});
     detect::StepTimes steps;
     for (const std::uint64_t end_ms : step_ends_ms) steps.ends_ns.push_back(end_ms * kMs);
     return cpu_times(source, {steps}, 1).front();
   }
   RankCpu sums() const {
-    MemorySource source(1);
-    source.add(process_);
+    const MemorySource source = make_source(1, {process_});
     return cpu_sums(source).front();
   }
 
  private:
-  MemorySource::Process process_;
+  SampleProcess process_{0, 1};
 };
 
 TEST(CpuTimes, ReadingsAroundCallsAnnotateOutsideFromInside) {

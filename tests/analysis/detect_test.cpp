@@ -3,7 +3,7 @@
 #include "analysis/detect/evidence.h"
 #include "analysis/detect/statistics.h"
 #include "analysis/synth/synth.h"
-#include "core/record/memory_source.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
@@ -215,19 +215,9 @@ TEST(Detect, SaysWhatItCannotJudge) {
 }
 
 TEST(Detect, SaysThatOtherThreadsAreNotJudged) {
-  MemorySource source(2);
-  for (std::int32_t rank = 0; rank < 2; ++rank) {
-    MemorySource::Process process;
-    process.definitions.info.world_rank = rank;
-    process.definitions.locations = {{.id = 0, .name = "main thread", .is_main = true},
-                                     {.id = 1, .name = "thread 2"}};
-    process.locations.resize(2);
-    MemorySource::OwnedCall owned;
-    owned.call.leave_ns = 10;
-    if (rank == 1) process.locations[1].push_back(owned);
-    source.add(std::move(process));
-  }
-  const Detection detection = detect(source);
+  test::SampleRun run(2, /*thread_count=*/2);
+  run.spent(1, "MPI_Recv", 0, 10, {}, 1);
+  const Detection detection = detect(*run.source());
   ASSERT_FALSE(detection.limitations.empty());
   EXPECT_EQ(detection.limitations.back(),
             "only the main threads are judged: others make calls too on ranks 1");

@@ -16,7 +16,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
@@ -25,6 +24,7 @@ MEGASCOPE, WORKING, HOSTS, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"), HOSTS]
 import hosts  # noqa: E402
+import in_directory  # noqa: E402
 import launch  # noqa: E402
 import relay  # noqa: E402
 
@@ -58,15 +58,14 @@ def counts_waits_for_a_core():
         return False
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
+class Case(in_directory.InDirectory):
+    parent = "/tmp"
+    limit_s = LIMIT_S
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="faults_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        super().setUp()
         if KEEP:
             self.addCleanup(shutil.copytree, self.directory, os.path.join(KEEP, self._testMethodName), dirs_exist_ok=True)
-        self.run_directory = self.directory + "/run"
         self.truth = self.directory + "/truth"
 
     def skip(self, reason):
@@ -85,8 +84,7 @@ class Case(unittest.TestCase):
                     **variables}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), WORKING, mode, kind, str(STEPS), str(work_us),
                  str(slow_rank), str(factor), str(FROM), self.truth]
-        kept = launch.clean_environment()
-        process = subprocess.Popen(words, cwd=self.directory, env=kept, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        process = subprocess.Popen(words, cwd=self.directory, env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                    preexec_fn=prepare)
         try:
             if kind == "spin" and not cores:
@@ -119,7 +117,7 @@ class Case(unittest.TestCase):
             return int(file.read())
 
     def found(self):
-        result = subprocess.run([MEGASCOPE, "analyze", self.run_directory, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        result = self.finished(MEGASCOPE, "analyze", self.run_directory, "--json")
         found = json.loads(result.stdout)
         self.assertEqual((result.returncode, result.stderr), (1 if found["culprits"] else 0, ""))
         return found
@@ -177,7 +175,7 @@ class Case(unittest.TestCase):
         return math.hypot(max(deviations), min(deviations))
 
     def slowness(self, cause, ranks):
-        """How much longer the work of the culprit's slowest rank took than that of the others, in its steps: in all of them, or in all
+        """How much longer the work of the root cause's slowest rank took than that of the others, in its steps: in all of them, or in all
         but the longest tenth, as one long step of another rank hides many that were a little longer."""
         return max(self.slowness_in(cause, ranks, share) for share in (1.0, 0.9))
 

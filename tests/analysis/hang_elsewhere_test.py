@@ -17,9 +17,9 @@ WORLD = programs.WORLD
 class Case(programs.Case):
     has_own_directories = False
 
-    def environment(self):
+    def job_environment(self):
         """Two worlds on one node do not share memory in Open MPI, and each has a run directory of its own."""
-        environment = {**super().environment(), "HANGING_PROGRAM": programs.HANGING, "OMPI_MCA_btl": "self,vader,tcp",
+        environment = {**super().job_environment(), "HANGING_PROGRAM": programs.HANGING, "OMPI_MCA_btl": "self,vader,tcp",
                        "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
         if self.has_own_directories:
             del environment["MEGASCOPE_OUT"]
@@ -111,7 +111,7 @@ class Files(Case):
 
     def test_a_run_that_ended_reports_it(self):
         subprocess.run([*programs.PRELOADED, "-n", "3", programs.HANGING, "file-uneven"], cwd=self.directory, check=True,
-                       env=self.environment(), capture_output=True, timeout=50)
+                       env=self.job_environment(), capture_output=True, timeout=50)
         report = subprocess.run([programs.MEGASCOPE, "report", self.run_directory], check=True, capture_output=True, text=True,
                                 timeout=50)
         self.assertIn("mismatched collectives: #1 of file `data`: rank 2 called MPI_File_write_at_all, ranks 0, 1 called "

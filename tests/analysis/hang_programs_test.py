@@ -7,11 +7,9 @@ import contextlib
 import glob
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
@@ -23,27 +21,22 @@ else:
     WANTED = []
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
+import in_directory  # noqa: E402
 import launch  # noqa: E402
 PRELOADED = [*MPIRUN, *launch.setting(MPIRUN, LD_PRELOAD=LIBRARY)]
 WORLD = "MPI_COMM_WORLD"
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
+class Case(in_directory.InDirectory):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="hang_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = os.path.join(self.directory, "scratch")
-        os.mkdir(self.scratch)
-        self.run_directory = os.path.join(self.directory, "run")
-        self.ready = os.path.join(self.directory, "ready")
-        self.stop = os.path.join(self.directory, "stop")
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
+        self.ready = self.path("ready")
+        self.stop = self.path("stop")
 
-    def environment(self):
-        kept = launch.clean_environment()
-        return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory,
-                "HANGING_READY": self.ready, "HANGING_STOP": self.stop}
+    def job_environment(self):
+        return self.environment(MEGASCOPE_SCRATCH=self.scratch, MEGASCOPE_EXPORT="none", MEGASCOPE_OUT=self.run_directory,
+                                HANGING_READY=self.ready, HANGING_STOP=self.stop)
 
     def pids(self):
         with contextlib.suppress(FileNotFoundError), open(self.ready, encoding="utf-8") as file:
@@ -54,7 +47,7 @@ class Case(unittest.TestCase):
     def hanging(self, mode, ranks, ready=None):
         """A job that has come to where it hangs."""
         with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.directory,
-                              env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+                              env=self.job_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
             try:
                 deadline = time.monotonic() + 60
                 while len(self.pids()) < (ranks if ready is None else ready):
@@ -74,8 +67,7 @@ class Case(unittest.TestCase):
                 os.kill(pid, signal.SIGKILL)
 
     def hang(self, *words):
-        return subprocess.run([MEGASCOPE, "hang", self.run_directory, *words], cwd=self.directory, capture_output=True, text=True,
-                              timeout=100)
+        return self.finished(MEGASCOPE, "hang", self.run_directory, *words)
 
     def found(self):
         result = self.hang("--format", "json")
@@ -231,7 +223,7 @@ class Ends(Case):
         self.assertTrue(found["finding"])
         self.assertIn("Rank 1: has died (its process has ended).", text)
         self.assertEqual((found["open_ends"]["first"], found["open_ends"]["evidence"]), ([1], "gone"))
-        self.assertIn("Rank 1 has no end: it ended outside of MPI, after MPI_Barrier returned at", text)
+        self.assertIn("Rank 1 did not reach MPI_Finalize: it ended outside of MPI, after MPI_Barrier returned at", text)
         self.assertIn("a message from rank 1 (tag 5; rank 1 has died (its process has ended))", " ".join(text.split()))
 
     def test_a_rank_that_finished(self):
@@ -267,7 +259,7 @@ class Ends(Case):
 
     def test_counts_that_differ_at_the_end(self):
         subprocess.run([*PRELOADED, "-n", "3", HANGING, "uneven"], cwd=self.directory, check=True,
-                       env=self.environment(), capture_output=True, timeout=50)
+                       env=self.job_environment(), capture_output=True, timeout=50)
         with open(os.path.join(self.run_directory, "report.txt"), encoding="utf-8") as file:
             report = " ".join(file.read().split())
         self.assertIn("Collectives ranks called different collectives on `dp`; the first difference: megascope hang", report)
@@ -286,7 +278,7 @@ class Killed(Case):
     """One rank is killed, the launcher then ends the others: what is said of the rank that died, by all commands."""
 
     def killed(self, mode, ranks=3):
-        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.directory, env=self.environment(),
+        with subprocess.Popen([*PRELOADED, "-n", str(ranks), HANGING, mode], cwd=self.directory, env=self.job_environment(),
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
             self.assertNotEqual(job.wait(timeout=100), 0)
         recovered = subprocess.run([MEGASCOPE, "recover", self.run_directory], capture_output=True, text=True, timeout=50)
@@ -306,18 +298,18 @@ class Killed(Case):
     def test_outside_of_mpi(self):
         ends = self.killed("killed-outside")
         self.assertEqual((ends["first"], ends["evidence"]), ([1], "awaited"))
-        self.assertRegex(ends["text"], r"^Rank 1 has no end: it ended outside of MPI, after MPI_Sendrecv returned at [0-9.]+ m?s\. "
+        self.assertRegex(ends["text"], r"^Rank 1 did not reach MPI_Finalize: it ended outside of MPI, after MPI_Sendrecv returned at [0-9.]+ m?s\. "
                                        r"Ranks 0, 2 waited for it: it ended first, unless a rank was killed while it waited\.$")
 
     def test_in_a_call_that_the_others_have_left(self):
         ends = self.killed("killed-inside")
         self.assertEqual((ends["first"], ends["evidence"]), ([1], "left_behind"))
-        self.assertRegex(ends["text"], r"^Rank 1 has no end: it was killed in MPI_Reduce, entered at [0-9.]+ m?s\. Ranks 0, 2 waited for it")
+        self.assertRegex(ends["text"], r"^Rank 1 did not reach MPI_Finalize: it was killed in MPI_Reduce, entered at [0-9.]+ m?s\. Ranks 0, 2 waited for it")
 
     def test_when_the_others_are_at_their_end(self):
         ends = self.killed("killed-last")
         self.assertEqual((ends["first"], ends["evidence"]), ([1], "only_one"))
-        self.assertRegex(ends["text"], r"^Rank 1 has no end: it was killed in MPI_Recv, entered at [0-9.]+ m?s\. All other ranks reached "
+        self.assertRegex(ends["text"], r"^Rank 1 did not reach MPI_Finalize: it was killed in MPI_Recv, entered at [0-9.]+ m?s\. All other ranks reached "
                                        r"MPI_Finalize\.$")
 
     def test_while_it_waits_is_not_synthetic(self):
@@ -329,7 +321,7 @@ class Killed(Case):
     def test_an_abort_is_no_kill(self):
         ends = self.killed("one-aborts")
         self.assertEqual((ends["first"], ends["evidence"]), ([], "not_shown"))
-        self.assertEqual(ends["text"], "Rank 1 called MPI_Abort; ranks 0, 2 have no end.")
+        self.assertEqual(ends["text"], "Rank 1 called MPI_Abort; ranks 0, 2 did not reach MPI_Finalize.")
 
     def test_a_report_of_a_killed_run_names_the_command_for_the_verdict(self):
         self.killed("killed-outside")

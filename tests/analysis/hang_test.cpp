@@ -1,12 +1,19 @@
 #include "analysis/hang/hang.h"
 
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
 
+using test::recv;
+using test::recv_complete;
+using test::recv_request;
+using test::request_test;
+using test::SampleRun;
+using test::send;
+using test::send_request;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -26,152 +33,152 @@ struct Found {
   }
 };
 
-Found found_in(const SyntheticRun& run, const std::vector<std::int32_t>& missing = {}) {
+Found found_in(const SampleRun& run, const std::vector<std::int32_t>& missing = {}) {
   Found found;
   found.source = run.source(missing);
   found.comms = std::make_unique<CommTable>(*found.source);
   found.report = analyze_hang(
-      *found.source, *found.comms, [](const ProcessInfo&) { return Life::kUnknown; }, 2);
+      *found.source, *found.comms, [](const ProcessInfo&) { return Existence::kUnknown; }, 2);
   return found;
 }
 
 TEST(Hang, ReceivesFromEachOtherAreACycle) {
-  SyntheticRun run(2);
-  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  SampleRun run(2);
+  run.in(0, "MPI_Recv", 10, {recv(1, 5)}).in(1, "MPI_Recv", 20, {recv(0, 5)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AMessageThatWasSentIsNotWaitedFor) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.call(1, "MPI_Send", 5, {send(0, 5)});
-  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  run.in(0, "MPI_Recv", 10, {recv(1, 5)}).in(1, "MPI_Recv", 20, {recv(0, 5)});
   const Found found = found_in(run);
   EXPECT_THAT(found.found_cycles(), IsEmpty());
   EXPECT_TRUE(found.report.waiting[0].wants[0].is_met);
 }
 
 TEST(Hang, AMessageThatWasReceivedBeforeDoesNotCountTwice) {
-  SyntheticRun run(2);
-  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Recv", 6, {receive(1, 5)});
-  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  SampleRun run(2);
+  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Recv", 6, {recv(1, 5)});
+  run.in(0, "MPI_Recv", 10, {recv(1, 5)}).in(1, "MPI_Recv", 20, {recv(0, 5)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AnEarlierReceiveTakesTheMessageFirst) {
-  SyntheticRun run(2);
-  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Irecv", 6, {receive_request(1, 1, 5)});
-  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
+  SampleRun run(2);
+  run.call(1, "MPI_Send", 5, {send(0, 5)}).call(0, "MPI_Irecv", 6, {recv_request(1, 1, 5)});
+  run.in(0, "MPI_Recv", 10, {recv(1, 5)}).in(1, "MPI_Recv", 20, {recv(0, 5)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, AnySourceIsHelpedByAnybody) {
-  SyntheticRun run(3);
-  run.in(0, "MPI_Recv", 10, {receive(kAnySource, kAnyTag)}).in(1, "MPI_Recv", 10, {receive(0, 5)});
+  SampleRun run(3);
+  run.in(0, "MPI_Recv", 10, {recv(kAnySource, kAnyTag)}).in(1, "MPI_Recv", 10, {recv(0, 5)});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "rank 2 may send";
-  run.in(2, "MPI_Recv", 10, {receive(1, 5)});
+  run.in(2, "MPI_Recv", 10, {recv(1, 5)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
-  run.process(1).locations[0].insert(
-      run.process(1).locations[0].begin(),
-      {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
+  auto& calls = run.process(1).process().locations[0];
+  calls.insert(calls.begin(),
+               {{.enter_ns = 1, .leave_ns = 2, .region = 2, .facts = {}}, {send(0, 3)}, {}});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "a message of any tag was sent";
 }
 
 TEST(Hang, ASmallNonblockingSendIsNotWaitedForBesideAReceive) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   run.call(0, "MPI_Isend", 1, {send_request(1, 1, 4)})
-      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
-  run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+      .call(0, "MPI_Irecv", 2, {recv_request(2, 2, 4)});
+  run.in(0, "MPI_Waitall", 10, {request_test(2)}).in(1, "MPI_Recv", 10, {recv(0, 9)});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty()) << "rank 2 may send what rank 0 waits for";
 }
 
 TEST(Hang, ASynchronousSendIsWaitedFor) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   run.call(0, "MPI_Issend", 1, {send_request(1, 1, 4)})
-      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
-  run.in(0, "MPI_Waitall", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+      .call(0, "MPI_Irecv", 2, {recv_request(2, 2, 4)});
+  run.in(0, "MPI_Waitall", 10, {request_test(2)}).in(1, "MPI_Recv", 10, {recv(0, 9)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, ASendWhoseReceiveIsPostedIsMet) {
-  SyntheticRun run(2);
-  run.call(1, "MPI_Irecv", 1, {receive_request(1, 0, kAnyTag)});
-  run.in(0, "MPI_Ssend", 10, {send(1, 4)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  SampleRun run(2);
+  run.call(1, "MPI_Irecv", 1, {recv_request(1, 0, kAnyTag)});
+  run.in(0, "MPI_Ssend", 10, {send(1, 4)}).in(1, "MPI_Recv", 10, {recv(0, 9)});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
 }
 
 TEST(Hang, WaitingForAnyNeedsAllToBeStuck) {
-  SyntheticRun run(3);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)})
-      .call(0, "MPI_Irecv", 2, {receive_request(2, 2, 4)});
-  run.in(0, "MPI_Waitany", 10, {over(2)}).in(1, "MPI_Recv", 10, {receive(0, 9)});
+  SampleRun run(3);
+  run.call(0, "MPI_Irecv", 1, {recv_request(1, 1, 4)})
+      .call(0, "MPI_Irecv", 2, {recv_request(2, 2, 4)});
+  run.in(0, "MPI_Waitany", 10, {request_test(2)}).in(1, "MPI_Recv", 10, {recv(0, 9)});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
-  run.in(2, "MPI_Recv", 10, {receive(0, 9)});
+  run.in(2, "MPI_Recv", 10, {recv(0, 9)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, CompletedRequestsAreNotWaitedFor) {
-  SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)}).call(1, "MPI_Send", 2, {send(0, 4)});
-  run.call(0, "MPI_Wait", 3, {receive_complete(1, 1, 4)})
-      .call(0, "MPI_Irecv", 4, {receive_request(2, 1, 4)});
-  run.in(0, "MPI_Wait", 5, {over(1)});
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 1, {recv_request(1, 1, 4)}).call(1, "MPI_Send", 2, {send(0, 4)});
+  run.call(0, "MPI_Wait", 3, {recv_complete(1, 1, 4)})
+      .call(0, "MPI_Irecv", 4, {recv_request(2, 1, 4)});
+  run.in(0, "MPI_Wait", 5, {request_test(1)});
   const Found found = found_in(run);
   ASSERT_THAT(found.report.waiting, SizeIs(1));
   ASSERT_THAT(found.report.waiting[0].wants, SizeIs(1));
   EXPECT_EQ(found.report.waiting[0].wants[0].request, 2U);
   EXPECT_FALSE(found.report.waiting[0].wants[0].is_met);
-  ASSERT_THAT(found.report.blames, SizeIs(1));
-  EXPECT_EQ(found.report.blames[0].world_rank, 1);
+  ASSERT_THAT(found.report.awaited_ranks, SizeIs(1));
+  EXPECT_EQ(found.report.awaited_ranks[0].world_rank, 1);
 }
 
 TEST(Hang, TheRootOfABroadcastIsWaitedForFirst) {
-  SyntheticRun run(3);
-  run.collective(0, "MPI_Bcast", 10, 0, 0, 1, 8, true).in(1, "MPI_Recv", 10, {receive(0, 1)});
+  SampleRun run(3);
+  run.collective(0, "MPI_Bcast", 10, 0, 0, 1, 8, true).in(1, "MPI_Recv", 10, {recv(0, 1)});
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)))
       << "rank 2 does not matter";
 }
 
 TEST(Hang, AFinishedRankIsAnnotatedAndNoCycle) {
-  SyntheticRun run(2);
-  run.in(0, "MPI_Recv", 10, {receive(1, 1)}).call(1, "MPI_Finalize", 12);
+  SampleRun run(2);
+  run.in(0, "MPI_Recv", 10, {recv(1, 1)}).call(1, "MPI_Finalize", 12);
   const Found found = found_in(run);
   EXPECT_THAT(found.found_cycles(), IsEmpty());
   EXPECT_EQ(found.report.stuck_count(), 1U);
-  EXPECT_EQ(found.report.standings[1], Standing::kFinalized);
-  EXPECT_EQ(found.report.blames.at(0).world_rank, 1);
+  EXPECT_EQ(found.report.rank_ends[1], RankEnd::kFinalized);
+  EXPECT_EQ(found.report.awaited_ranks.at(0).world_rank, 1);
 }
 
 TEST(Hang, WhoHasNoTraceIsNotAccused) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   for (std::int32_t rank = 0; rank < 3; ++rank)
-    run.in(rank, "MPI_Recv", 10, {receive((rank + 1) % 3, 1)});
+    run.in(rank, "MPI_Recv", 10, {recv((rank + 1) % 3, 1)});
   const Found found = found_in(run, {1});
   EXPECT_THAT(found.found_cycles(), IsEmpty());
-  EXPECT_EQ(found.report.standings[1], Standing::kMissing);
+  EXPECT_EQ(found.report.rank_ends[1], RankEnd::kMissing);
   EXPECT_FALSE(found.report.waiting[0].wants[0].is_known);
 }
 
 TEST(Hang, AThreadOutsideOfMpiCanHelp) {
-  SyntheticRun run(2, /*thread_count=*/2);
+  SampleRun run(2, /*thread_count=*/2);
   run.call(1, "MPI_Comm_size", 1, {}, 1);
-  run.in(0, "MPI_Recv", 10, {receive(1, 1)}).in(1, "MPI_Recv", 10, {receive(0, 1)});
+  run.in(0, "MPI_Recv", 10, {recv(1, 1)}).in(1, "MPI_Recv", 10, {recv(0, 1)});
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
-  run.process(1).definitions.locations[1].has_ended = true;
+  run.process(1).definitions().locations[1].has_ended = true;
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)));
 }
 
 TEST(Hang, ARankWhoseBufferWasFullMayBeElsewhere) {
-  SyntheticRun run(2);
-  run.in(0, "MPI_Recv", 10, {receive(1, 5)}).in(1, "MPI_Recv", 20, {receive(0, 5)});
-  run.process(1).definitions.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 7;
+  SampleRun run(2);
+  run.in(0, "MPI_Recv", 10, {recv(1, 5)}).in(1, "MPI_Recv", 20, {recv(0, 5)});
+  run.process(1).definitions().losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 7;
   EXPECT_THAT(found_in(run).found_cycles(), IsEmpty());
-  run.process(1).definitions.locations[0].lacks_beginning = true;
+  run.process(1).definitions().locations[0].lacks_beginning = true;
   EXPECT_THAT(found_in(run).found_cycles(), ElementsAre(ElementsAre(0, 1)))
       << "policy flight keeps the end";
 }
 
 TEST(Hang, ALockOfAWindowWaitsForNoMessage) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.in(1, "MPI_Win_lock", 10, {{.kind = FactKind::kLock, .comm = 0, .peer = 0, .tag = 0}})
       .call(0, "MPI_Init", 1);
   const Found found = found_in(run);
@@ -180,11 +187,11 @@ TEST(Hang, ALockOfAWindowWaitsForNoMessage) {
 }
 
 TEST(Hang, PollsCountAllTestsOfARun) {
-  SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 4)})
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 1, {recv_request(1, 1, 4)})
       .call(0, "MPI_Test", 5)
       .call(0, "MPI_Test", 9);
-  run.process(0).locations[0].back().call.count = 40;
+  run.process(0).last_call().count = 40;
   run.call(1, "MPI_Init", 1);
   const Found found = found_in(run);
   ASSERT_THAT(found.report.waiting, SizeIs(1));
@@ -201,7 +208,7 @@ std::vector<std::string> functions_of(const Mismatch& mismatch) {
 }
 
 TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
-  SyntheticRun run(4);
+  SampleRun run(4);
   const CommId dp = run.comm("dp", {0, 2, 3});
   for (const std::int32_t rank : {0, 2, 3}) {
     for (std::uint32_t i = 0; i < 100; ++i) {
@@ -219,23 +226,23 @@ TEST(Mismatches, AnotherFunctionAtTheSameNumber) {
 }
 
 TEST(Mismatches, RootsAndBytes) {
-  SyntheticRun roots(2);
+  SampleRun roots(2);
   roots.collective(0, "MPI_Bcast", 1, 0, 0, 0, 8).collective(1, "MPI_Bcast", 1, 0, 0, 1, 8);
   EXPECT_EQ(found_in(roots).report.mismatches.at(0).what, Mismatch::What::kRoot);
-  SyntheticRun bytes(2);
+  SampleRun bytes(2);
   bytes.collective(0, "MPI_Bcast", 1, 0, 0, 0, 8).collective(1, "MPI_Bcast", 1, 0, 0, 0, 12);
   EXPECT_EQ(found_in(bytes).report.mismatches.at(0).what, Mismatch::What::kBytes);
 }
 
 TEST(Mismatches, InPlaceIsNoOtherSize) {
-  SyntheticRun run(4);  // blocks of 8: 32 bytes received, in place 24
+  SampleRun run(4);  // blocks of 8: 32 bytes received, in place 24
   for (std::int32_t rank = 0; rank < 4; ++rank)
     run.collective(rank, "MPI_Allreduce", 1, 0, 0, kNoPeer, rank == 0 ? 24 : 32);
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
 }
 
 TEST(Mismatches, OneThatIsBehindIsNone) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   for (std::int32_t rank = 0; rank < 3; ++rank) {
     for (std::uint32_t i = 0; i < (rank == 1 ? 5U : 500U); ++i)
       run.collective(rank, "MPI_Bcast", 10 * i, 0, i, 0, 8);
@@ -249,8 +256,8 @@ TEST(Mismatches, OneThatIsBehindIsNone) {
 }
 
 TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
-  SyntheticRun run(3);
-  const CommId both = run.comm("both", {0, 1}, CommKind::kInter, {2});
+  SampleRun run(3);
+  const CommId both = run.comm("both", {0, 1}, {2});
   run.collective(0, "MPI_Bcast", 1, both, 0, kSelfRoot, 8)
       .collective(1, "MPI_Bcast", 1, both, 0, kProcNullRoot);
   run.collective(2, "MPI_Bcast", 1, both, 0, 0, 8);
@@ -258,22 +265,22 @@ TEST(Mismatches, IntercommunicatorsNameRootsDifferently) {
 }
 
 TEST(Mismatches, CommunicatorsMadeOutOfSightAreNotCompared) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   const CommId unseen = run.comm("unseen", {0, 1});
   for (std::int32_t rank = 0; rank < 2; ++rank)
-    run.process(rank).definitions.comms[unseen].parent = kNoComm;
+    run.process(rank).definitions().comms[unseen].parent = kNoComm;
   run.collective(0, "MPI_Bcast", 1, unseen, 0, 0, 8).collective(1, "MPI_Barrier", 1, unseen, 0);
   EXPECT_THAT(found_in(run).report.mismatches, IsEmpty());
 }
 
 TEST(Hang, TenThousandRanksAreQuick) {
   constexpr std::int32_t kSize = 10'000;
-  SyntheticRun run(kSize);
+  SampleRun run(kSize);
   for (std::int32_t rank = 0; rank < kSize; ++rank) {
     for (std::uint32_t i = 0; i < 3; ++i)
       run.collective(rank, "MPI_Allreduce", 10 * i, 0, i, kNoPeer, 8);
     if (rank == 77)
-      run.in(rank, "MPI_Recv", 100, {receive(78, 1)});
+      run.in(rank, "MPI_Recv", 100, {recv(78, 1)});
     else
       run.collective(rank, "MPI_Allreduce", 100, 0, 3, kNoPeer, 8, true);
   }

@@ -8,14 +8,13 @@ Work is so much CPU time, equal on all ranks but for the slow one's. Where the m
 import json
 import os
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
 MEGASCOPE, SPINNING, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+import in_directory  # noqa: E402
 import launch  # noqa: E402
 
 STEPS = 80
@@ -37,24 +36,18 @@ def come_first():
         pass
 
 
-class Hidden(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="hidden_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = self.directory + "/run"
+class Hidden(in_directory.InDirectory):
+    parent = "/tmp"
+    limit_s = LIMIT_S
 
     def play(self, where, ranks, group_size, slow_rank, factor=1.3):
         shutil.rmtree(self.run_directory, ignore_errors=True)
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": self.directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_OUT": self.run_directory}
         words = [*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), SPINNING, where, str(STEPS), str(WORK_US),
                  str(group_size), str(slow_rank), str(factor)]
-        kept = launch.clean_environment()
-        result = subprocess.run(words, cwd=self.directory, env=kept, capture_output=True, text=True, timeout=LIMIT_S, check=False,
-                                preexec_fn=come_first)
+        result = self.finished(*words, before=come_first)
         self.assertEqual(result.returncode, 0, result.stderr)
-        result = subprocess.run([MEGASCOPE, "analyze", self.run_directory, "--json"], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+        result = self.finished(MEGASCOPE, "analyze", self.run_directory, "--json")
         found = json.loads(result.stdout)
         self.assertEqual((result.returncode, result.stderr), (1 if found["culprits"] else 0, ""))
         return found

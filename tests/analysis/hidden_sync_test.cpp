@@ -1,4 +1,4 @@
-#include "analysis/pieces/hidden_sync.h"
+#include "analysis/segments/hidden_sync.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 /// Operations of processes that synchronise where no record shows it, told by their times alone.
-namespace megascope::pieces {
+namespace megascope::segments {
 namespace {
 
 using testing::ElementsAre;
@@ -80,16 +80,16 @@ struct Job {
 RegionRun with_reductions(RegionRun run) {
   constexpr std::uint32_t kReduction = 2;
   run.names.push_back("all-reduce");
-  for (std::vector<Piece>& pieces : run.processes) {
-    std::vector<Piece> all;
-    for (const Piece& piece : pieces) {
-      all.push_back(piece);
-      if (piece.name != kBackward) continue;
-      const std::uint64_t late_ns = 1000 * ((31 * piece.track + all.size() * 13) % 97);
-      all.push_back({piece.end_ns + late_ns, piece.end_ns + 400'000, kReduction, piece.step,
-                     kReduction, piece.track, false, false});
+  for (std::vector<Segment>& segments : run.processes) {
+    std::vector<Segment> all;
+    for (const Segment& segment : segments) {
+      all.push_back(segment);
+      if (segment.name != kBackward) continue;
+      const std::uint64_t late_ns = 1000 * ((31 * segment.track + all.size() * 13) % 97);
+      all.push_back({segment.end_ns + late_ns, segment.end_ns + 400'000, kReduction, segment.step,
+                     kReduction, segment.track, false, false});
     }
-    pieces = std::move(all);
+    segments = std::move(all);
   }
   return run;
 }
@@ -107,10 +107,10 @@ TEST(HiddenSync, IsFoundInWhatEndsAtOnceAndNowhereElse) {
   const HiddenSync hidden = find_hidden_sync(run, kCoordinates);
   ASSERT_THAT(names_of(hidden), ElementsAre(kBackward));
   EXPECT_THAT(hidden.operations[0].dimensions, ElementsAre("tp"));
-  EXPECT_EQ(hidden.meetings.size(), 2u * kSteps * kOfStep);
+  EXPECT_EQ(hidden.instances.size(), 2u * kSteps * kOfStep);
   for (std::size_t process = 0; process < 4; ++process) {
     for (std::size_t i = 0; i < run.processes[process].size(); ++i) {
-      EXPECT_EQ(hidden.meeting(process, i) != kNoMeeting,
+      EXPECT_EQ(hidden.instance(process, i) != kNoInstance,
                 run.processes[process][i].name == kBackward);
     }
   }
@@ -122,13 +122,13 @@ TEST(HiddenSync, TakesTheShortestMembersTimeForTheWork) {
   const RegionRun run = job.run();
   const HiddenSync hidden = find_hidden_sync(run, kCoordinates);
   ASSERT_THAT(names_of(hidden), ElementsAre(kBackward));
-  for (const HiddenSync::Meeting& meeting : hidden.meetings) {
+  for (const HiddenSync::Instance& instance : hidden.instances) {
     std::uint64_t shortest = ~std::uint64_t{0};
-    for (const PieceRef& member : hidden.members_of(meeting)) {
-      const Piece& piece = run.processes[member.process][member.piece];
-      shortest = std::min(shortest, piece.end_ns - piece.begin_ns);
+    for (const SegmentRef& member : hidden.members_of(instance)) {
+      const Segment& segment = run.processes[member.process][member.segment];
+      shortest = std::min(shortest, segment.end_ns - segment.begin_ns);
     }
-    EXPECT_EQ(meeting.work_ns, shortest);
+    EXPECT_EQ(instance.work_ns, shortest);
   }
 }
 
@@ -157,8 +157,8 @@ TEST(HiddenSync, LeavesOutExecutionsThatDidNotSynchronise) {
   job.is_synchronised = [](std::int64_t step, int i) { return step != 4 || i != 2; };
   const HiddenSync hidden = find_hidden_sync(job.run(), kCoordinates);
   ASSERT_THAT(names_of(hidden), ElementsAre(kBackward));
-  EXPECT_GE(hidden.meetings.size(), 2u * kSteps * kOfStep - 2);
-  EXPECT_LT(hidden.meetings.size(), 2u * kSteps * kOfStep);
+  EXPECT_GE(hidden.instances.size(), 2u * kSteps * kOfStep - 2);
+  EXPECT_LT(hidden.instances.size(), 2u * kSteps * kOfStep);
 }
 
 TEST(HiddenSync, NeedsMembersAndExecutions) {
@@ -167,9 +167,9 @@ TEST(HiddenSync, NeedsMembersAndExecutions) {
       << "groups of one";
   EXPECT_FALSE(find_hidden_sync(RegionRun{}, kCoordinates).is_there());
   RegionRun few = run;
-  for (std::vector<Piece>& pieces : few.processes) pieces.resize(4);
+  for (std::vector<Segment>& segments : few.processes) segments.resize(4);
   EXPECT_FALSE(find_hidden_sync(few, kCoordinates).is_there()) << "too few executions to tell";
 }
 
 }  // namespace
-}  // namespace megascope::pieces
+}  // namespace megascope::segments

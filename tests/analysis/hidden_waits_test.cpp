@@ -1,5 +1,5 @@
 // Ranks of MPI programs that wait for each other between MPI calls.
-#include "analysis/pieces/hidden_waits.h"
+#include "analysis/segments/hidden_waits.h"
 
 #include "analysis/synth/synth.h"
 #include "plugin/answer/answer.h"
@@ -14,18 +14,18 @@ namespace megascope {
 namespace {
 
 using detect::RootCause;
-using pieces::GapSteps;
-using pieces::HiddenWaits;
+using segments::GapSteps;
+using segments::HiddenWaits;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-HiddenWaits waits_of(const RecordSource& run, const pieces::Coordinates& specified = {}) {
+HiddenWaits waits_of(const RecordSource& run, const segments::Coordinates& specified = {}) {
   GapSteps steps;
   steps.markers = detect::find_step_markers(run, 1);
-  return pieces::find_hidden_waits(run, steps, specified);
+  return segments::find_hidden_waits(run, steps, specified);
 }
 
 RunTime one_clock() {
@@ -150,8 +150,8 @@ TEST(HiddenWaits, AreCallsThatCountAsNone) {
   SpinningProgram program;
   program.before = {1, 1, 1.3, 1};
   const MemorySource run = program.run();
-  const pieces::WaitsSource source(run, waits_of(run));
-  EXPECT_EQ(source.meeting_count(), 29U);
+  const segments::WaitsSource source(run, waits_of(run));
+  EXPECT_EQ(source.instance_count(), 29U);
   const auto calls = source.calls(0, 0);
   std::uint64_t last_ns = 0;
   std::size_t inserted = 0;
@@ -160,7 +160,7 @@ TEST(HiddenWaits, AreCallsThatCountAsNone) {
     EXPECT_GE(call.enter_ns, last_ns);
     last_ns = call.enter_ns;
     counted += call.count;
-    inserted += source.process(0).region(call.region)->name == pieces::kHiddenWaitName ? 1 : 0;
+    inserted += source.process(0).region(call.region)->name == segments::kHiddenWaitName ? 1 : 0;
   }
   EXPECT_EQ(inserted, 29U);
   EXPECT_EQ(counted, 2U * 30U + 2U);
@@ -201,8 +201,8 @@ TEST(HiddenSyncOfPrograms, WhatIsSlowInsideIsTheGroupAndTheSentenceSaysSo) {
   program.has_regions = true;
   const Judged found = judged(program);
   ASSERT_THAT(found.ranks, ElementsAre(ElementsAre(0, 1))) << found.verdict;
-  EXPECT_THAT(found.verdict, HasSubstr("they synchronise in `backward`, which hides who of them is "
-                                       "slow"));
+  EXPECT_THAT(found.verdict, HasSubstr("they synchronise in `backward`, which hides which of them "
+                                       "is slow"));
 }
 
 TEST(HiddenSyncOfPrograms, HealthyRanksAreNotAccused) {

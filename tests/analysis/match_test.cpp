@@ -1,7 +1,7 @@
 #include "analysis/match/match.h"
 
 #include "tests/analysis/random_program.h"
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
@@ -9,6 +9,14 @@
 
 namespace megascope::analysis {
 namespace {
+
+using test::collective;
+using test::of_request;
+using test::recv;
+using test::recv_complete;
+using test::recv_request;
+using test::SampleRun;
+using test::send;
 
 /// Judges what is matched by the truth: messages of random programs carry their own number as
 /// bytes, so do collectives.
@@ -67,10 +75,10 @@ TEST(Match, AllOfRandomProgramsAtAnySkew) {
 }
 
 TEST(Match, MemoryIsWhatIsInFlight) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   for (std::uint64_t i = 0; i < 100'000; ++i) {
     run.call(0, "MPI_Send", 1000 * i, {send(1, 7)});
-    run.call(1, "MPI_Recv", 1000 * i + 10, {receive(0, 7)});
+    run.call(1, "MPI_Recv", 1000 * i + 10, {recv(0, 7)});
   }
   const Judged result = judge(*run.finish(200'000'000).source());
   EXPECT_EQ(result.matching.message_count, 100'000U);
@@ -78,11 +86,11 @@ TEST(Match, MemoryIsWhatIsInFlight) {
 }
 
 TEST(Match, ACancelledReceiveDoesNotCount) {
-  SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, 1, 7)})
-      .call(0, "MPI_Irecv", 3, {receive_request(2, 1, 7)});
-  run.call(0, "MPI_Wait", 5, {{.kind = FactKind::kCancelled, .request = 1}});
-  run.call(0, "MPI_Wait", 7, {receive_complete(2, 1, 7)});
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 1, {recv_request(1, 1, 7)})
+      .call(0, "MPI_Irecv", 3, {recv_request(2, 1, 7)});
+  run.call(0, "MPI_Wait", 5, {of_request(FactKind::kCancelled, 1)});
+  run.call(0, "MPI_Wait", 7, {recv_complete(2, 1, 7)});
   run.call(1, "MPI_Send", 4, {send(0, 7)});
   const Judged result = judge(*run.finish(10).source());
   EXPECT_EQ(result.matching.message_count, 1U);
@@ -90,24 +98,24 @@ TEST(Match, ACancelledReceiveDoesNotCount) {
 }
 
 TEST(Match, AWildcardThatNeverCompletesKeepsNoneBack) {
-  SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 1, {receive_request(1, kAnySource, kAnyTag)});
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 1, {recv_request(1, kAnySource, kAnyTag)});
   for (std::uint64_t i = 0; i < 100; ++i) {
-    run.call(0, "MPI_Recv", 10 + 10 * i, {receive(1, 7)});
+    run.call(0, "MPI_Recv", 10 + 10 * i, {recv(1, 7)});
     run.call(1, "MPI_Send", 9 + 10 * i, {send(0, 7)});
   }
   EXPECT_EQ(judge(*run.finish(2000).source()).matching.message_count, 100U);
 }
 
 TEST(Match, SaysWhyAnEndHasNoOther) {
-  SyntheticRun run(4);
+  SampleRun run(4);
   run.call(0, "MPI_Send", 1, {send(1, 7)})
       .call(0, "MPI_Send", 3, {send(2, 7)})
       .call(0, "MPI_Send", 5, {send(3, 7)});
   run.call(0, "MPI_Send", 7, {send(0, 7)});
   run.finish(20);
-  run.process(2).definitions.info.end_state = EndState::kRunning;
-  run.process(3).definitions.losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
+  run.process(2).definitions().info.end_state = EndState::kRunning;
+  run.process(3).definitions().losses[static_cast<std::size_t>(LossCause::kBufferFull)] = 5;
   const Matching matching = judge(*run.source({1})).matching;
   EXPECT_EQ(count(matching.unmatched_sends, Unmatched::kNoTrace), 1U);
   EXPECT_EQ(count(matching.unmatched_sends, Unmatched::kEnded), 1U);
@@ -116,7 +124,7 @@ TEST(Match, SaysWhyAnEndHasNoOther) {
 }
 
 TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   for (const std::int32_t rank : {0, 1, 2}) {
     run.collective(rank, "MPI_Barrier", 10, 0, 0);
     run.collective(rank, rank == 1 ? "MPI_Bcast" : "MPI_Allreduce", 20, 0, 1,
@@ -135,7 +143,7 @@ TEST(Match, NamesTheFirstCollectiveThatMembersCallDifferently) {
 }
 
 TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   for (const std::int32_t rank : {0, 1, 2}) {
     for (std::uint32_t number = 0; number < (rank == 1 ? 2U : 3U); ++number)
       run.collective(rank, "MPI_Bcast", 10 * number + 5, 0, number, 0, 8);
@@ -148,10 +156,10 @@ TEST(Match, NamesTheMemberThatMakesFewerCollectives) {
 }
 
 TEST(Match, GroupsOfAnIntercommunicatorMatch) {
-  SyntheticRun run(4);
-  const CommId inter = run.comm("inter", {0, 1}, CommKind::kInter, {2, 3});
+  SampleRun run(4);
+  const CommId inter = run.comm("inter", {0, 1}, {2, 3});
   run.call(0, "MPI_Send", 1, {send(1, 7, 8, inter)});  // to rank 1 of the other group: world rank 3
-  run.call(3, "MPI_Recv", 1, {receive(0, 7, inter)});
+  run.call(3, "MPI_Recv", 1, {recv(0, 7, 8, inter)});
   for (const std::int32_t rank : {0, 1, 2, 3}) run.collective(rank, "MPI_Barrier", 10, inter, 0);
   const Matching matching = judge(*run.finish(20).source()).matching;
   EXPECT_EQ(matching.message_count, 1U);
@@ -160,10 +168,10 @@ TEST(Match, GroupsOfAnIntercommunicatorMatch) {
 }
 
 TEST(Match, ARankThatDiedLeavesItsCollectivesPartial) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   for (std::uint32_t number = 0; number < 3; ++number)
     run.collective(0, "MPI_Barrier", 10 * number + 5, 0, number);
-  run.in(0, "MPI_Barrier", 50, {collective_fact(3)});
+  run.in(0, "MPI_Barrier", 50, {collective(3)});
   for (std::uint32_t number = 0; number < 3; ++number)
     run.collective(1, "MPI_Barrier", 10 * number + 5, 0, number);
   const Matching matching = judge(*run.source()).matching;

@@ -27,7 +27,7 @@ using testing::Not;
 RunTime time_of(const RecordSource& run, bool is_measured) {
   RunTime time;
   for (const std::int32_t rank : run.world_ranks())
-    time.domains[clock_domain_id(run.process(rank).info.clock_domain)].is_measured = is_measured;
+    time.domains[clock_domain_id(run.process(rank).info.clock.domain)].is_measured = is_measured;
   return time;
 }
 
@@ -116,7 +116,7 @@ TEST(MissingRanks, AreReportedAndTheOthersAreJudged) {
       grid({{.kind = FaultKind::kSlowCompute, .where = 5, .onset = 6, .severity = 0.3}}));
   const Judged found = judged(changed(run, {}, {2}));
   EXPECT_THAT(found.ranks, ElementsAre(5)) << found.verdict;
-  EXPECT_THAT(found.limits, Contains(HasSubstr("No trace of rank 2 is here")));
+  EXPECT_THAT(found.limits, Contains(HasSubstr("No trace of rank 2 is available")));
 }
 
 TEST(MissingRanks, OfAGroupThatSynchronisesInsideLeaveTheRestOfIt) {

@@ -56,7 +56,7 @@ TEST(OneClaim, ARankOfASlowStageIsReportedToBeSlowInAdditionToTheStage) {
     EXPECT_THAT(rank.within.ranks, ElementsAre(4, 5, 6, 7));
     EXPECT_EQ(root_cause_title(rank),
               "Rank 5 computes 1.25 times as long as the other ranks of pipeline stage 1, in "
-              "addition to what pipeline stage 1 has more to do");
+              "addition to the extra work of pipeline stage 1");
   }
 }
 
@@ -85,7 +85,7 @@ TEST(OneClaim, OfGroupsThatWereInferredTheWordsAreRanks) {
   ASSERT_EQ(annotated.size(), 2U);
   EXPECT_EQ(root_cause_title(annotated[1]),
             "Rank 5 computes 1.25 times as long as the others of ranks 4-7, in addition to "
-            "what ranks 4-7 have more to do");
+            "the extra work of ranks 4-7");
 }
 
 TEST(OneClaim, ARankThatIsComparedWithOthersThanItsStageClaimsTheSameTime) {

@@ -8,16 +8,13 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import unittest
 
 MEGASCOPE, JUDGE, MPICC, MPICXX, MPIFORT, *MPIRUN = sys.argv[1:]
-LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "tools"))
-import launch  # noqa: E402
+import recorded_case  # noqa: E402
 
 RANKS = 2
 
@@ -30,21 +27,14 @@ def marked_line(source, mark):
     return lines[0]
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="places_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = os.path.join(self.directory, "run")
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
+    decoding = "strict"
+    limit_s = 280
 
     def call(self, *command, **more):
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory, check=False, **more)
-        self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
-        return done.stdout + done.stderr
+        """With what it prints on stderr."""
+        return super().call(*command, **more) + self.said
 
     def build(self, compiler, source, *options):
         program = self.path(source.split(".")[0])
@@ -59,16 +49,7 @@ class Case(unittest.TestCase):
         return program
 
     def record(self, program, formats="none", **more):
-        settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_CALLSITE": "1",
-                    "MEGASCOPE_EXPORT": formats, "MEGASCOPE_REPORT": "none", **more}
-        return self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(RANKS), program)
-
-    def report(self, environment=()):
-        return json.loads(self.call(MEGASCOPE, "report", self.run_directory, "--json", env={**os.environ, **dict(environment)}))
-
-    def stored_report(self):
-        with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:
-            return json.load(file)
+        return self.record_ranks(RANKS, program, **{"MEGASCOPE_CALLSITE": "1", "MEGASCOPE_EXPORT": formats, "MEGASCOPE_REPORT": "none", **more})
 
     @staticmethod
     def places(report):
@@ -141,7 +122,7 @@ class Lines(Case):
         self.record(self.build_heat())
         with socket.create_server(("127.0.0.1", 0)) as server:
             server.settimeout(0)
-            self.report({"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.getsockname()[1]}/"})
+            self.report(DEBUGINFOD_URLS=f"http://127.0.0.1:{server.getsockname()[1]}/")
             with self.assertRaises(BlockingIOError):
                 server.accept()
 

@@ -1,6 +1,6 @@
 #include "tests/analysis/random_program.h"
 
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <algorithm>
 #include <map>
@@ -8,6 +8,13 @@
 
 namespace megascope::analysis {
 namespace {
+
+using test::recv;
+using test::recv_request;
+using test::SampleRun;
+using test::send;
+using test::send_complete;
+using test::send_request;
 
 constexpr std::int32_t kSide = 4;
 constexpr std::int32_t kRanks = kSide * kSide * kSide;
@@ -87,7 +94,7 @@ class Generator {
     const RequestId request = ++next_request_;
     run_.call(message.source, "MPI_Isend", tick(message.source),
               {send_request(request, message.destination, message.tag, message.number)});
-    open_sends_[message.source].push_back({.kind = FactKind::kSendComplete, .request = request});
+    open_sends_[message.source].push_back(send_complete(request));
   }
 
   /// Sources' messages come mixed; each receive in order of posting takes the first that it fits.
@@ -103,15 +110,14 @@ class Generator {
                (tag == kAnyTag || message.tag == tag);
       });
       got.is_taken = true;
-      Fact fact = receive(got.source, got.tag);
-      fact.bytes = got.number;
+      Fact fact = recv(got.source, got.tag, got.number);
       if (below(3) == 0) {
         run_.call(rank, "MPI_Recv", tick(rank), {fact});
         continue;
       }
       fact.kind = FactKind::kRecvComplete;
       fact.request = ++next_request_;
-      run_.call(rank, "MPI_Irecv", tick(rank), {receive_request(fact.request, source, tag)});
+      run_.call(rank, "MPI_Irecv", tick(rank), {recv_request(fact.request, source, tag)});
       open.push_back(fact);
     }
     std::ranges::shuffle(open, random_);
@@ -153,7 +159,7 @@ class Generator {
     std::uint32_t next = 0;
   };
   std::mt19937_64 random_;
-  SyntheticRun run_;
+  SampleRun run_;
   std::vector<std::uint64_t> clocks_;
   std::vector<Line> comms_;
   std::map<std::int32_t, std::vector<Fact>> open_sends_;

@@ -13,7 +13,7 @@ namespace {
 
 using synth::FaultKind;
 
-constexpr double kPieceNs = 900'000.0;
+constexpr double kWorkUnitNs = 900'000.0;
 constexpr double kWireNs = 250'000.0;
 constexpr double kCallNs = 600.0;
 constexpr int kMicroBatches = 6;
@@ -76,8 +76,8 @@ class Generator {
 
   void begin_step() {
     input_ = spec_.severity * std::exponential_distribution<double>(1.0)(random_);
-    stall_piece_ = uniform(spec_.is_chain ? kRounds : 2 * kMicroBatches);
-    piece_.assign(static_cast<std::size_t>(count_), 0);
+    stall_work_unit_ = uniform(spec_.is_chain ? kRounds : 2 * kMicroBatches);
+    work_unit_.assign(static_cast<std::size_t>(count_), 0);
     if (spec_.kind == FaultKind::kInputImbalance && is_on()) inputs_.push_back(input_);
   }
   bool is_on() const { return is_active_[static_cast<std::size_t>(step_)]; }
@@ -96,11 +96,13 @@ class Generator {
     if (is_on() && spec_.kind == FaultKind::kInputImbalance && replica(rank) == where_)
       factor *= 1.0 + input_;
     double time = 0.0;
-    for (int i = 0; i < 4; ++i) time += 0.25 * kPieceNs * amount * gamma();
+    for (int i = 0; i < 4; ++i) time += 0.25 * kWorkUnitNs * amount * gamma();
     time *= factor;
-    const int piece = piece_[static_cast<std::size_t>(rank)]++;
-    if (is_on() && spec_.kind == FaultKind::kHostStall && rank == where_ && piece == stall_piece_) {
-      const double step_work = spec_.is_chain ? kRounds * kPieceNs : 3.0 * kMicroBatches * kPieceNs;
+    const int work_unit = work_unit_[static_cast<std::size_t>(rank)]++;
+    if (is_on() && spec_.kind == FaultKind::kHostStall && rank == where_ &&
+        work_unit == stall_work_unit_) {
+      const double step_work = spec_.is_chain ? kRounds * kWorkUnitNs
+                                              : 3.0 * kMicroBatches * kWorkUnitNs;
       time += spec_.severity * step_work;
     }
     now_[static_cast<std::size_t>(rank)] += time;
@@ -185,7 +187,7 @@ class Generator {
       for (int copy = 0; copy < spec_.dp; ++copy) members.push_back(copy * spec_.pp + at);
       reduce(members, kReduceScatter, kReplicas, 2e6);
       for (const int rank : members)
-        now_[static_cast<std::size_t>(rank)] += 0.3 * kPieceNs * gamma();
+        now_[static_cast<std::size_t>(rank)] += 0.3 * kWorkUnitNs * gamma();
       reduce(members, kAllgather, kReplicas, 2e6);
     }
   }
@@ -290,13 +292,13 @@ class Generator {
   int count_;
   int step_ = 0;
   int where_ = 0;
-  int stall_piece_ = 0;
+  int stall_work_unit_ = 0;
   double common_ = 1.0;
   double input_ = 0.0;
   std::vector<double> inputs_;
   std::vector<bool> is_active_;
   std::vector<double> now_;
-  std::vector<int> piece_;
+  std::vector<int> work_unit_;
   std::vector<std::vector<MemorySource::OwnedCall>> calls_;
   std::map<std::pair<CommId, int>, std::uint32_t> sequence_;
 };

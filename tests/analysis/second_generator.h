@@ -21,7 +21,7 @@ struct Spec {
   int ranks = 8;  ///< of a chain
   int steps = 20;
   int ranks_per_host = 4;
-  double noise = 0.02;  ///< coefficient of variation of each piece of work and each transfer
+  double noise = 0.02;  ///< coefficient of variation of each unit of work and each transfer
   synth::FaultKind kind = synth::FaultKind::kSlowCompute;
   double severity = 0.0;  ///< 0: nothing is wrong
   std::uint64_t seed = 1;

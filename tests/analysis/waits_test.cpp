@@ -1,11 +1,17 @@
 #include "analysis/waits/wait_analysis.h"
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
 namespace megascope::analysis {
 namespace {
 
+using test::collective;
+using test::recv;
+using test::recv_complete;
+using test::recv_request;
+using test::SampleRun;
+using test::send;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 
@@ -15,7 +21,7 @@ struct Found {
   WaitAnalysis waits;
 };
 
-Found analyze(const SyntheticRun& run, const std::vector<std::int32_t>& missing = {}) {
+Found analyze(const SampleRun& run, const std::vector<std::int32_t>& missing = {}) {
   const auto source = run.source(missing);
   const MatchTables tables(*source);
   WaitStates states(tables);
@@ -47,21 +53,16 @@ WaitSum of_kind(const Found& found, WaitKind kind) {
 }
 
 Fact collective_request(RequestId request, std::uint32_t sequence) {
-  Fact fact = collective_fact(sequence);
-  fact.kind = FactKind::kCollectiveRequest;
-  fact.request = request;
-  return fact;
+  return test::with_request(FactKind::kCollectiveRequest, request, collective(sequence));
 }
 Fact collective_complete(RequestId request, std::uint32_t sequence) {
-  Fact fact = collective_request(request, sequence);
-  fact.kind = FactKind::kCollectiveComplete;
-  return fact;
+  return test::with_request(FactKind::kCollectiveComplete, request, collective(sequence));
 }
 
 TEST(Waits, AReceiverWaitsForALateSender) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.spent(0, "MPI_Send", 100, 110, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 40, 120, {receive(0, 7)});
+  run.spent(1, "MPI_Recv", 40, 120, {recv(0, 7)});
   const Found found = analyze(run.finish(200));
   EXPECT_EQ(found.matching.message_count, 1U);
   EXPECT_THAT(suffered(found), ElementsAre(0, 60));
@@ -70,9 +71,9 @@ TEST(Waits, AReceiverWaitsForALateSender) {
 }
 
 TEST(Waits, ASenderWaitsForALateReceiver) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.spent(0, "MPI_Send", 10, 95, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 80, 100, {receive(0, 7)});
+  run.spent(1, "MPI_Recv", 80, 100, {recv(0, 7)});
   const Found found = analyze(run.finish(200));
   EXPECT_THAT(suffered(found), ElementsAre(70, 0));
   EXPECT_THAT(caused(found), ElementsAre(0, 70));
@@ -80,20 +81,20 @@ TEST(Waits, ASenderWaitsForALateReceiver) {
 }
 
 TEST(Waits, ASendThatHadLeftDidNotWait) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.spent(0, "MPI_Send", 10, 20, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 80, 100, {receive(0, 7)});
+  run.spent(1, "MPI_Recv", 80, 100, {recv(0, 7)});
   EXPECT_THAT(suffered(analyze(run.finish(200))), ElementsAre(0, 0));
 }
 
 TEST(Waits, ARequestMayBeCompletedByAnotherThread) {
-  SyntheticRun run(2, 2);
+  SampleRun run(2, 2);
   for (std::uint64_t i = 0; i < 5; ++i)
     run.spent(1, "MPI_Probe", 1 + i, 2 + i, {}, 0);  // stops of the thread that starts it
-  run.call(1, "MPI_Irecv", 10, {receive_request(1, 0, 7)})
+  run.call(1, "MPI_Irecv", 10, {recv_request(1, 0, 7)})
       .call(1, "MPI_Iallreduce", 12, {collective_request(2, 0)});
   run.spent(0, "MPI_Send", 100, 110, {send(1, 7)});
-  run.spent(1, "MPI_Wait", 40, 120, {receive_complete(1, 0, 7)}, 1);
+  run.spent(1, "MPI_Wait", 40, 120, {recv_complete(1, 0, 7)}, 1);
   run.call(0, "MPI_Iallreduce", 200, {collective_request(3, 0)})
       .spent(0, "MPI_Wait", 210, 220, {collective_complete(3, 0)});
   run.spent(1, "MPI_Wait", 150, 230, {collective_complete(2, 0)}, 1);
@@ -105,10 +106,10 @@ TEST(Waits, ARequestMayBeCompletedByAnotherThread) {
 }
 
 TEST(Waits, ACompletionWaitsForTheLastOfItsMessages) {
-  SyntheticRun run(3);
-  run.call(0, "MPI_Irecv", 10, {receive_request(1, 1, 7)})
-      .call(0, "MPI_Irecv", 12, {receive_request(2, 2, 7)});
-  run.spent(0, "MPI_Waitall", 20, 100, {receive_complete(1, 1, 7), receive_complete(2, 2, 7)});
+  SampleRun run(3);
+  run.call(0, "MPI_Irecv", 10, {recv_request(1, 1, 7)})
+      .call(0, "MPI_Irecv", 12, {recv_request(2, 2, 7)});
+  run.spent(0, "MPI_Waitall", 20, 100, {recv_complete(1, 1, 7), recv_complete(2, 2, 7)});
   run.spent(1, "MPI_Send", 90, 95, {send(0, 7)}).spent(2, "MPI_Send", 50, 55, {send(0, 7)});
   const Found found = analyze(run.finish(200));
   EXPECT_THAT(suffered(found), ElementsAre(70, 0, 0));
@@ -116,18 +117,18 @@ TEST(Waits, ACompletionWaitsForTheLastOfItsMessages) {
 }
 
 TEST(Waits, ATestDoesNotWait) {
-  SyntheticRun run(2);
-  run.call(0, "MPI_Irecv", 10, {receive_request(1, 1, 7)});
-  run.spent(0, "MPI_Test", 40, 60, {receive_complete(1, 1, 7)});
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 10, {recv_request(1, 1, 7)});
+  run.spent(0, "MPI_Test", 40, 60, {recv_complete(1, 1, 7)});
   run.spent(1, "MPI_Send", 50, 55, {send(0, 7)});
   EXPECT_THAT(suffered(analyze(run.finish(200))), ElementsAre(0, 0));
 }
 
 TEST(Waits, ABarrierIsLeftAfterTheLastOneEntered) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   const std::uint64_t enters[] = {10, 50, 90};
   for (const std::int32_t rank : {0, 1, 2}) {
-    run.spent(rank, "MPI_Barrier", enters[rank], 95, {collective_fact(0)});
+    run.spent(rank, "MPI_Barrier", enters[rank], 95, {collective(0)});
   }
   const Found found = analyze(run.finish(200));
   EXPECT_THAT(suffered(found), ElementsAre(80, 40, 0));
@@ -139,11 +140,11 @@ TEST(Waits, ABarrierIsLeftAfterTheLastOneEntered) {
 }
 
 TEST(Waits, OfABroadcastAllWaitForTheRootAndOfAReductionTheRootForAll) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   const std::uint64_t enters[] = {10, 50, 30};
   for (const std::int32_t rank : {0, 1, 2}) {
-    run.spent(rank, "MPI_Bcast", enters[rank], 60, {collective_fact(0, 1)});
-    run.spent(rank, "MPI_Reduce", 100 + enters[rank], 160, {collective_fact(1, 0)});
+    run.spent(rank, "MPI_Bcast", enters[rank], 60, {collective(0, 1)});
+    run.spent(rank, "MPI_Reduce", 100 + enters[rank], 160, {collective(1, 0)});
   }
   const Found found = analyze(run.finish(200));
   EXPECT_EQ(of_kind(found, WaitKind::kLateBroadcast).wait_ns, 40U + 20U);
@@ -152,15 +153,15 @@ TEST(Waits, OfABroadcastAllWaitForTheRootAndOfAReductionTheRootForAll) {
 }
 
 TEST(Waits, OfAScanARankWaitsForThoseBelow) {
-  SyntheticRun run(3);
+  SampleRun run(3);
   const std::uint64_t enters[] = {50, 10, 90};
   for (const std::int32_t rank : {0, 1, 2})
-    run.spent(rank, "MPI_Scan", enters[rank], 95, {collective_fact(0)});
+    run.spent(rank, "MPI_Scan", enters[rank], 95, {collective(0)});
   EXPECT_THAT(suffered(analyze(run.finish(200))), ElementsAre(0, 40, 0));
 }
 
 TEST(Waits, ANonblockingCollectiveIsWaitedForWhereItCompletes) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   run.call(0, "MPI_Ibarrier", 10, {collective_request(1, 0)})
       .spent(0, "MPI_Wait", 30, 80, {collective_complete(1, 0)});
   run.call(1, "MPI_Ibarrier", 70, {collective_request(1, 0)})
@@ -171,13 +172,12 @@ TEST(Waits, ANonblockingCollectiveIsWaitedForWhereItCompletes) {
 }
 
 /// Rank 0 computes long; rank 1 waits for it, computes 5 ns more than rank 2, and is waited for.
-SyntheticRun chain() {
-  SyntheticRun run(3);
-  for (const std::int32_t rank : {0, 1, 2})
-    run.spent(rank, "MPI_Barrier", 1, 2, {collective_fact(0)});
+SampleRun chain() {
+  SampleRun run(3);
+  for (const std::int32_t rank : {0, 1, 2}) run.spent(rank, "MPI_Barrier", 1, 2, {collective(0)});
   run.spent(0, "MPI_Send", 100, 101, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 10, 102, {receive(0, 7)}).spent(1, "MPI_Send", 107, 108, {send(2, 7)});
-  run.spent(2, "MPI_Recv", 12, 109, {receive(1, 7)});
+  run.spent(1, "MPI_Recv", 10, 102, {recv(0, 7)}).spent(1, "MPI_Send", 107, 108, {send(2, 7)});
+  run.spent(2, "MPI_Recv", 12, 109, {recv(1, 7)});
   return run;
 }
 
@@ -191,7 +191,7 @@ TEST(Waits, AreCarriedBackToTheirCause) {
 }
 
 TEST(Waits, TheCriticalPathFollowsThem) {
-  SyntheticRun run = chain();
+  SampleRun run = chain();
   run.spent(2, "MPI_Comm_rank", 120, 150);
   const Found found = analyze(run);
   // Backwards: rank 2 from 150 to 107, where its message was sent; rank 1 to 100; rank 0 from there
@@ -201,19 +201,18 @@ TEST(Waits, TheCriticalPathFollowsThem) {
 }
 
 TEST(Waits, TheIntervalBeginsWhereTheTwoMetLast) {
-  SyntheticRun run(2);
+  SampleRun run(2);
   // The first message comes 1000 ns late, the second after equal work on both sides, late by
   // nothing but the first.
   run.spent(0, "MPI_Send", 1010, 1011, {send(1, 7)}).spent(0, "MPI_Send", 1111, 1112, {send(1, 7)});
-  run.spent(1, "MPI_Recv", 10, 1015, {receive(0, 7)})
-      .spent(1, "MPI_Recv", 1105, 1120, {receive(0, 7)});
+  run.spent(1, "MPI_Recv", 10, 1015, {recv(0, 7)}).spent(1, "MPI_Recv", 1105, 1120, {recv(0, 7)});
   const Found found = analyze(run.finish(2000));
   EXPECT_THAT(suffered(found), ElementsAre(0, 1006));
   EXPECT_THAT(caused(found), ElementsAre(DoubleNear(1006, 1e-9), DoubleNear(0, 1e-9)));
 }
 
 TEST(Waits, WhatIsCausedIsWhatIsSuffered) {
-  SyntheticRun run(4);
+  SampleRun run(4);
   std::uint64_t times[4] = {0, 0, 0, 0};
   for (std::uint32_t step = 0; step < 50; ++step) {
     std::uint64_t last = 0;
@@ -222,7 +221,7 @@ TEST(Waits, WhatIsCausedIsWhatIsSuffered) {
       last = std::max(last, times[rank]);
     }
     for (std::int32_t rank = 0; rank < 4; ++rank) {
-      run.spent(rank, "MPI_Allreduce", times[rank], last + 3, {collective_fact(step)});
+      run.spent(rank, "MPI_Allreduce", times[rank], last + 3, {collective(step)});
       times[rank] = last + 3;
     }
   }
@@ -241,7 +240,7 @@ TEST(Waits, GoOnWithoutAMissingRank) {
 }
 
 TEST(Waits, OneRankAndNoMessagesAreNothing) {
-  SyntheticRun run(1);
+  SampleRun run(1);
   run.call(0, "MPI_Comm_rank", 5);
   const Found found = analyze(run.finish(10));
   EXPECT_EQ(found.matching.unmatched(), 0U);

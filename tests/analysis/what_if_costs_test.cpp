@@ -6,8 +6,8 @@
 namespace megascope::whatif {
 namespace {
 
-/// Five steps in which ranks work so long and then meet.
-OperationGraph meetings(const std::vector<float>& work_ns) {
+/// A graph of five steps in which the ranks work for these times and then synchronise.
+OperationGraph sync_graph(const std::vector<float>& work_ns) {
   OperationGraph graph;
   graph.names = {"work", "allreduce"};
   graph.types = {{0, true}, {1, false}};
@@ -33,7 +33,7 @@ OperationGraph meetings(const std::vector<float>& work_ns) {
 }
 
 TEST(Costs, CostsAreTheSameWhereOnlyTheyAreAskedFor) {
-  OperationGraph graph = meetings({200, 150, 100, 100, 100, 100, 100, 100, 100, 100});
+  OperationGraph graph = sync_graph({200, 150, 100, 100, 100, 100, 100, 100, 100, 100});
   const PreparedGraph prepared(graph);
   WhatIfOptions options;
   options.asked = {{.ranks = {0}, .links = {}, .factor = 2.0, .steps = graph.step_numbers},
@@ -57,7 +57,7 @@ TEST(Costs, SplitsTheLossOverMoreCausesThanAreReplayedAtOnce) {
   constexpr std::int32_t kRanks = 40;
   std::vector<float> work_ns;
   for (int rank = 0; rank < kRanks; ++rank) work_ns.push_back(100.0F + static_cast<float>(rank));
-  OperationGraph graph = meetings(work_ns);
+  OperationGraph graph = sync_graph(work_ns);
   WhatIfOptions options;
   for (std::int32_t rank = 5; rank < kRanks; ++rank) {
     options.asked.push_back({.ranks = {rank},

@@ -4,7 +4,7 @@
 #include "analysis/whatif/program_graph.h"
 #include "analysis/whatif/replay.h"
 #include "core/record/value_fact.h"
-#include "tests/analysis/synthetic_run.h"
+#include "tests/support/sample_run.h"
 
 #include <gmock/gmock.h>
 
@@ -15,14 +15,16 @@
 namespace megascope::whatif {
 namespace {
 
+using test::SampleRun;
+using test::with_request;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::Pointwise;
 
-/// Ranks that work and then meet in a collective, step after step.
-class MeetingGraph {
+/// A graph of ranks that work and then synchronise in a collective, step after step.
+class SyncGraph {
  public:
-  explicit MeetingGraph(std::int32_t ranks) {
+  explicit SyncGraph(std::int32_t ranks) {
     for (std::int32_t rank = 0; rank < ranks; ++rank) graph.world_ranks.push_back(rank);
     last_.assign(static_cast<std::size_t>(ranks), kNone);
     graph.names = {"work", "allreduce"};
@@ -85,8 +87,8 @@ const Scenario& scenario(const WhatIf& result, const std::string& name) {
   return kNothing;
 }
 
-TEST(Replay, EndsAMeetingWhenTheLastHasCome) {
-  MeetingGraph made(2);
+TEST(Replay, EndsAnInstanceWhenTheLastHasCome) {
+  SyncGraph made(2);
   made.step({100, 300}, 10);
   made.step({400, 100}, 20);
   Replay replay(made.graph);
@@ -137,7 +139,7 @@ TEST(Replay, CutsWaitsThatGoRoundInACycle) {
 TEST(WhatIf, ComputesTheSlowdownOfASyntheticJob) {
   // Four ranks, ten steps of 100 ns; rank 2 takes 200 ns in every one. Usual: (3 · 100 + 200) / 4 =
   // 125. T = 210, ideal 135.
-  MeetingGraph made(4);
+  SyncGraph made(4);
   for (int step = 0; step < 10; ++step) made.step({100, 100, 200, 100}, 10);
   const WhatIf result = what_if(made.graph, {{"dp 0"}, {"dp 0"}, {"dp 1"}, {"dp 1"}});
   EXPECT_NEAR(result.slowdown, 210.0 / 135.0, 1e-6);
@@ -155,7 +157,7 @@ TEST(WhatIf, ComputesTheSlowdownOfASyntheticJob) {
 }
 
 TEST(WhatIf, AnnotatesTwoSlowRanksOfWhichOneHidesTheOther) {
-  MeetingGraph made(10);
+  SyncGraph made(10);
   for (int step = 0; step < 5; ++step)
     made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
   const WhatIf result = what_if(made.graph, {});
@@ -165,7 +167,7 @@ TEST(WhatIf, AnnotatesTwoSlowRanksOfWhichOneHidesTheOther) {
 }
 
 TEST(WhatIf, SplitsWhatWasLostOverItsCausesSoThatItAddsUp) {
-  MeetingGraph made(10);
+  SyncGraph made(10);
   for (int step = 0; step < 5; ++step)
     made.step({200, 150, 100, 100, 100, 100, 100, 100, 100, 100}, 0);
   WhatIfOptions options;
@@ -184,7 +186,7 @@ TEST(WhatIf, SplitsWhatWasLostOverItsCausesSoThatItAddsUp) {
 }
 
 TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
-  MeetingGraph made(1);
+  SyncGraph made(1);
   for (const float transfer : {10.0F, 10.0F, 10.0F, 1000.0F}) made.step({transfer * 2}, transfer);
   EXPECT_THAT(usual_durations_ns(made.graph), ElementsAre(515.0F, 10.0F));
 }
@@ -193,53 +195,25 @@ TEST(WhatIf, TakesTheMedianOfTransfersAndTheMeanOfWork) {
 /// own.
 std::unique_ptr<MemorySource> annotated_run(
     const std::vector<std::vector<std::uint64_t>>& work_ns) {
-  auto source = std::make_unique<MemorySource>(static_cast<std::int32_t>(work_ns.size()));
-  for (std::size_t rank = 0; rank < work_ns.size(); ++rank) {
-    MemorySource::Process process;
-    process.definitions.info.world_rank = static_cast<std::int32_t>(rank);
-    process.definitions.info.world_size = static_cast<std::int32_t>(work_ns.size());
-    process.definitions.info.end_state = EndState::kFinalized;
-    CommDefinition world;
-    world.id = 0;
-    world.global_name = 1;
-    world.kind = CommKind::kWorld;
-    world.my_rank = static_cast<std::int32_t>(rank);
-    world.members = {{0, 1, static_cast<std::int32_t>(work_ns.size())}};
-    process.definitions.comms = {world};
-    process.definitions.regions.resize(2);
-    process.definitions.regions[0].id = 1;
-    process.definitions.regions[0].name = "forward";
-    process.definitions.regions[0].role = RegionRole::kCode;
-    process.definitions.regions[0].paradigm = Paradigm::kUser;
-    process.definitions.regions[1] = process.definitions.regions[0];
-    process.definitions.regions[1].id = 2;
-    process.definitions.regions[1].name = "reduce";
-    process.definitions.regions[1].role = RegionRole::kCollAllToAll;
-    process.definitions.regions[1].collective_op = CollectiveOp::kAllreduce;
-    process.definitions.locations.resize(1);
-    std::vector<MemorySource::OwnedCall> calls;
-    for (std::size_t step = 0; step < work_ns[rank].size(); ++step) {
+  const auto size = static_cast<std::int32_t>(work_ns.size());
+  SampleRun run(size);
+  for (std::int32_t rank = 0; rank < size; ++rank) {
+    const std::vector<std::uint64_t>& of_this_rank = work_ns[static_cast<std::size_t>(rank)];
+    for (std::size_t step = 0; step < of_this_rank.size(); ++step) {
       std::uint64_t longest = 0;
       for (const auto& of_rank : work_ns) longest = std::max(longest, of_rank[step]);
       const std::uint64_t begin = 1000 + step * 100'000;
+      const std::uint64_t worked = begin + of_this_rank[step];
       const Fact number = value_fact(ValueName::kStep, static_cast<std::int64_t>(10 * step));
-      Call work;
-      work.enter_ns = begin;
-      work.leave_ns = begin + work_ns[rank][step];
-      work.region = 1;
-      Call reduce;
-      reduce.enter_ns = work.leave_ns;
-      reduce.leave_ns = begin + longest + 100;
-      reduce.region = 2;
-      Fact met{.kind = FactKind::kCollective, .comm = 0};
-      met.sequence = static_cast<std::uint32_t>(step);
-      calls.push_back({work, {number}, {}});
-      calls.push_back({reduce, {met, number}, {}});
+      const Fact met = test::collective(static_cast<std::uint32_t>(step), kNoPeer, 0, 0);
+      run.spent(rank, "forward", begin, worked, {number});
+      run.spent(rank, "reduce", worked, begin + longest + 100, {met, number});
     }
-    process.locations = {calls};
-    source->add(std::move(process));
+    RegionDefinition& reduce = run.process(rank).definitions().regions[1];
+    reduce.role = RegionRole::kCollAllToAll;
+    reduce.collective_op = CollectiveOp::kAllreduce;
   }
-  return source;
+  return run.source();
 }
 
 TEST(WhatIf, ReplaysEachAnnotatedStepByItself) {
@@ -294,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(Patterns, SlowRank,
                                          synth::Pattern::kHalo));
 
 TEST(WhatIf, SaysNothingWhereStepsAreUnlikeEachOther) {
-  MeetingGraph made(2);
+  SyncGraph made(2);
   made.step({100, 200}, 10);
   for (std::uint32_t i = 0; i < made.graph.operations.size(); ++i)
     made.graph.operations[i].type = i;
@@ -310,14 +284,14 @@ constexpr std::uint64_t kWork[2] = {5000, 1000};
 constexpr int kSteps = 50;
 
 TEST(WhatIf, LetsARootLeaveABroadcastBeforeTheOthersCome) {
-  analysis::SyntheticRun run(2);
+  SampleRun run(2);
   std::uint64_t now[2] = {1000, 1000};
   for (std::uint32_t step = 0; step < kSteps; ++step) {
     const std::uint64_t enter[2] = {now[0] + kWork[0], now[1] + kWork[1]};
     now[0] = enter[0] + 100;
     now[1] = std::max(enter[0], enter[1]) + 200;
     for (const int rank : {0, 1})
-      run.spent(rank, "MPI_Bcast", enter[rank], now[rank], {analysis::collective_fact(step, 0)});
+      run.spent(rank, "MPI_Bcast", enter[rank], now[rank], {test::collective(step, 0)});
   }
   const auto source = run.source();
   const WhatIf result = what_if(*source, analysis::MatchTables(*source));
@@ -330,16 +304,14 @@ TEST(WhatIf, LetsARootLeaveABroadcastBeforeTheOthersCome) {
 }
 
 TEST(WhatIf, CountsANonblockingReductionFromItsStart) {
-  analysis::SyntheticRun run(2);
+  SampleRun run(2);
   std::uint64_t now[2] = {1000, 1000};
   for (std::uint32_t step = 0; step < kSteps; ++step) {
     const std::uint64_t start[2] = {now[0] + kWork[0], now[1] + kWork[1]};
     for (const int rank : {0, 1}) {
-      Fact begun = analysis::collective_fact(step);
-      begun.kind = FactKind::kCollectiveRequest;
-      begun.request = step + 1;
-      Fact completed = begun;
-      completed.kind = FactKind::kCollectiveComplete;
+      const Fact reduction = test::collective(step);
+      const Fact begun = with_request(FactKind::kCollectiveRequest, step + 1, reduction);
+      const Fact completed = with_request(FactKind::kCollectiveComplete, step + 1, reduction);
       const std::uint64_t wait = start[rank] + 60;
       now[rank] = std::max(start[0], start[1]) + 400;
       run.spent(rank, "MPI_Iallreduce", start[rank], start[rank] + 50, {begun});
@@ -357,7 +329,7 @@ TEST(WhatIf, CountsANonblockingReductionFromItsStart) {
 }
 
 TEST(WhatIf, SaysNothingWithoutSteps) {
-  analysis::SyntheticRun run(2);
+  SampleRun run(2);
   run.finish(100);
   const auto source = run.source();
   EXPECT_FALSE(what_if(*source, analysis::MatchTables(*source)).is_there());

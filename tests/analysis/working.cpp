@@ -14,7 +14,7 @@
 /// Ranks with the same work in every step, who write down how long it took them:
 ///   working MODE KIND STEPS WORK_US SLOW_RANK FACTOR FROM_STEP TRUTH
 /// MODE: allreduce  the work in one piece, then MPI_Allreduce
-///       parts      in 16 pieces, MPI_Sendrecv around a ring behind each; then MPI_Allreduce
+///       parts      in 16 segments, MPI_Sendrecv around a ring behind each; then MPI_Allreduce
 ///       pingpong   then a message from rank 0 to rank 1 and back, and MPI_Barrier
 /// KIND: spin (as many rounds of arithmetic as take WORK_US when nothing disturbs rank 0), sleep
 /// The slow rank (-1: none) has FACTOR times the work from FROM_STEP on.
@@ -23,7 +23,7 @@
 /// <TRUTH>.working when a quarter is done, for those who then disturb it.
 namespace {
 
-constexpr int kPieces = 16;
+constexpr int kSegments = 16;
 
 volatile std::sig_atomic_t g_ended_children = 0;
 
@@ -116,8 +116,8 @@ void work_step(Work& work, double factor, const std::string& mode) {
   }
   double value = rank;
   double other = 0;
-  for (int i = 0; i < kPieces; ++i) {
-    work.do_part(factor / kPieces);
+  for (int i = 0; i < kSegments; ++i) {
+    work.do_part(factor / kSegments);
     MPI_Sendrecv(&value, 1, MPI_DOUBLE, (rank + 1) % size, 3, &other, 1, MPI_DOUBLE,
                  (rank + size - 1) % size, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }

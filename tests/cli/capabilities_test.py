@@ -9,18 +9,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 
 MEGASCOPE = sys.argv[1]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 
 
-class Capabilities(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="capabilities_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-
+class Capabilities(in_directory.InDirectory):
     def test_capabilities_are_those_of_the_modules_that_are_installed(self):
         """Beside a copy of the command: all modules, then no live module, then one that cannot be opened."""
         prefix = os.path.join(self.directory, "prefix")

@@ -12,11 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-import launch  # noqa: E402
+import in_directory  # noqa: E402
 
 MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
@@ -24,28 +23,24 @@ BARRIERS = 100
 CALLS = BARRIERS + 5  # Init, Comm_rank, Comm_size, Sendrecv, Finalize
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="cli_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = os.path.join(self.directory, "scratch")
-        os.mkdir(self.scratch)
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
 
     def environment(self, **variables):
-        kept = launch.clean_environment()
-        return {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
+        return super().environment(**{"MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables})
 
     def call(self, *words, **variables):
-        return subprocess.run([MEGASCOPE, *words], cwd=self.directory, env=self.environment(**variables),
-                              capture_output=True, text=True, timeout=100)
+        return self.finished(MEGASCOPE, *words, **variables)
 
-    def run_directory(self):
+    def only_run_directory(self):
         directories = glob.glob(os.path.join(self.directory, "megascope-*"))
         self.assertEqual(len(directories), 1, directories)
         return directories[0]
 
     def stored_report(self):
-        with open(os.path.join(self.run_directory(), "report.json"), encoding="utf-8") as file:
+        with open(os.path.join(self.only_run_directory(), "report.json"), encoding="utf-8") as file:
             return json.load(file)
 
     def fake_launcher(self, name):
@@ -223,7 +218,7 @@ class Afterwards(Case):
     def make_run(self):
         result = self.call("run", "--", *MPIRUN, "-n", "2", PROGRAM)
         self.assertEqual(result.returncode, 0, result.stderr)
-        return self.run_directory()
+        return self.only_run_directory()
 
     def test_report_from_traces_counts_like_the_one_at_the_end(self):
         directory = self.make_run()
@@ -278,7 +273,7 @@ class Afterwards(Case):
 
     def test_recovers_a_killed_run(self):
         subprocess.run([PROGRAM, "kill"], cwd=self.directory, env=self.environment(LD_PRELOAD=LIBRARY), capture_output=True, check=False)
-        directory = self.run_directory()
+        directory = self.only_run_directory()
         early = self.call("report", directory)
         self.assertEqual(early.returncode, 2)
         self.assertIn("megascope recover", early.stderr)
@@ -293,7 +288,7 @@ class Afterwards(Case):
         with subprocess.Popen([MEGASCOPE, "run", "--", PROGRAM, "linger"], cwd=self.directory, env=self.environment(),
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             self.assertEqual(process.stdout.readline(), b"waiting\n")
-            directory = self.run_directory()
+            directory = self.only_run_directory()
             so_far = self.call("recover", directory)
             self.assertEqual(so_far.returncode, 0)
             self.assertIn("still runs", so_far.stderr)
@@ -336,13 +331,13 @@ class Join(Case):
         paths = sorted(glob.glob(os.path.join(self.directory, directory, "**", "rank-*.mgt"), recursive=True))
         return [pathlib.Path(path).read_bytes() for path in paths]
 
-    def test_makes_one_run_of_pieces(self):
+    def test_makes_one_run_of_fragments(self):
         self.record_apart("a", "b", None, "d")
         before = [self.file_bytes(name) for name in "abd"]
         result = self.call("join", "a", "b", "d", "--out", "all")
         self.assertEqual((result.returncode, result.stdout), (0, "3 of 4 ranks in all; see `megascope report 'all'`\n"))
         self.assertEqual(result.stderr, "megascope: 1 of 4 ranks miss: 2\n")
-        self.assertEqual([self.file_bytes(name) for name in "abd"], before, "pieces stay as they are")
+        self.assertEqual([self.file_bytes(name) for name in "abd"], before, "fragments stay as they are")
         report = json.loads(self.call("report", "all", "--json").stdout)
         self.assertEqual([rank["rank"] for rank in report["per_rank"]], [0, 1, 3])
         self.assertEqual((report["missing_ranks"], report["mpi_calls"]), ([2], 3 * CALLS))
@@ -373,7 +368,8 @@ class Join(Case):
                 file.write((700).to_bytes(4, "little"))
             result = self.call("join", "a", "b", "d", "--out", "without-" + damaged)
             self.assertEqual((result.returncode, result.stdout.split(";")[0]), (0, f"2 of 4 ranks in without-{damaged}"), result.stderr)
-            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.directory)} is damaged and was omitted: for one world, it and .* tell 700 and 4 ranks\n")
+            self.assertRegex(result.stderr, rf"megascope: {os.path.relpath(path, self.directory)} is damaged and was omitted: "
+                                            r"it records a world size of 700, but .* of the same world records 4\n")
             report = json.loads(self.call("report", "without-" + damaged, "--json").stdout)
             self.assertEqual([rank["rank"] for rank in report["per_rank"]], ranks)
             pathlib.Path(path).write_bytes(whole)
@@ -382,9 +378,9 @@ class Join(Case):
         self.record_apart("a", "b", None)
         self.record_apart("c", "d", None)
         self.call("run", "-o", "other", *MPIRUN, "-n", "2", PROGRAM)
-        for pieces, part in ((("a", "d"), "not of one job: the launcher's names are"), (("a", "other"), "not of one job: worlds of 3 and 2 ranks"),
+        for fragments, part in ((("a", "d"), "of different jobs: the launcher's job names are"), (("a", "other"), "of different jobs: the world sizes are 3 and 2"),
                              (("a", "nowhere"), "nowhere does not exist"), (("a", "scratch"), "scratch holds no readable trace")):
-            result = self.call("join", *pieces, "--out", "all")
+            result = self.call("join", *fragments, "--out", "all")
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)
             self.assertIn(part, result.stderr)
             self.assertFalse(os.path.exists(os.path.join(self.directory, "all")))

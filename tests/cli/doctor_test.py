@@ -9,13 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-import launch  # noqa: E402
-import told_skips  # noqa: E402
+import in_directory  # noqa: E402
+import reported_skips  # noqa: E402
 
 MEGASCOPE, PROGRAM, COMPILER, OTHER_MPICC = sys.argv[1:5]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(MEGASCOPE))), "lib", "libmegascope.so")
@@ -24,15 +23,10 @@ CLONE_NEWNS = 0x00020000
 MS_REC_PRIVATE = 0x4000 | 0x40000
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="doctor_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.bin = self.path("bin")
-        os.mkdir(self.bin)
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
+        super().setUp()
+        self.bin = self.make_directory("bin")
 
     def write(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -48,10 +42,7 @@ class Case(unittest.TestCase):
         return self.path(name)
 
     def call(self, *words, before=None, **variables):
-        kept = launch.clean_environment()
-        environment = {**kept, "PATH": self.bin + ":" + kept["PATH"], **variables}
-        return subprocess.run([MEGASCOPE, "doctor", *words], cwd=self.directory, env=environment, capture_output=True,
-                              text=True, timeout=100, preexec_fn=before)
+        return self.finished(MEGASCOPE, "doctor", *words, before=before, **{"PATH": self.bin + ":" + os.environ["PATH"], **variables})
 
     def findings(self, *words, **more):
         result = self.call("--json", *words, **more)
@@ -324,4 +315,4 @@ class Slurm(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main(*sys.argv[5:])
+    reported_skips.main(*sys.argv[5:])

@@ -6,27 +6,21 @@
 import os
 import re
 import resource
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 
 MEGASCOPE, *FORMATS = sys.argv[1:]
 KIB = 1024
 
 
-class Case(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.directory = tempfile.mkdtemp(prefix="full_disk_test.")
-        cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
-        subprocess.run([MEGASCOPE, "synth", "-o", cls.path("run"), "--steps", "400", "--tp", "1", "--pp", "2", "--dp", "2"],
-                       check=True, capture_output=True, timeout=100)
-
-    @classmethod
-    def path(cls, name):
-        return os.path.join(cls.directory, name)
+class Case(in_directory.InDirectory):
+    def setUp(self):
+        super().setUp()
+        done = self.finished(MEGASCOPE, "synth", "-o", self.run_directory, "--steps", 400, "--tp", 1, "--pp", 2, "--dp", 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def expect_refused(self, done, name, reason):
         what = f"{name}: {done.returncode}\n{done.stdout}{done.stderr}"
@@ -42,9 +36,8 @@ class SizeLimit(Case):
                 for kibibytes in (0, 1, 8, 64):
                     out = self.path(f"{name}-{jobs}-{kibibytes}")
                     limit = kibibytes * KIB
-                    done = subprocess.run([MEGASCOPE, "export", self.path("run"), "--format", name, "--jobs", jobs, "--out", out],
-                                          capture_output=True, text=True, timeout=100,
-                                          preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+                    done = self.finished(MEGASCOPE, "export", self.run_directory, "--format", name, "--jobs", jobs, "--out", out,
+                                         before=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
                     self.expect_refused(done, out, "File (is )?too large")
                     self.assertEqual(os.listdir(out), [], out)
 
@@ -54,15 +47,14 @@ class Disk(Case):
         """With a file system of its own, that holds so much, at `disk`. What is left there when the command has ended is printed."""
         os.makedirs(self.path("disk"), exist_ok=True)
         script = 'mount -t tmpfs -o size="$1"k none "$2" || exit 99; shift; disk=$1; shift; "$@"; code=$?; ls -A "$disk"; exit $code'
-        return subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", str(kibibytes), self.path("disk"), *words],
-                              capture_output=True, text=True, timeout=100)
+        return self.finished("unshare", "--mount", "sh", "-c", script, "sh", kibibytes, self.path("disk"), *words)
 
     def test_that_becomes_full_is_an_error_that_is_said(self):
         if self.on_disk(64, "true").returncode != 0:
             self.skipTest("needs the right to mount a file system")
         for name in FORMATS:
             for kibibytes in (4, 16, 40, 80):
-                done = self.on_disk(kibibytes, MEGASCOPE, "export", self.path("run"), "--format", name, "--out", self.path("disk"))
+                done = self.on_disk(kibibytes, MEGASCOPE, "export", self.run_directory, "--format", name, "--out", self.path("disk"))
                 what = f"{name} on {kibibytes} KiB"
                 self.expect_refused(done, what, "No space left on device")
                 self.assertNotIn("trace", done.stdout.splitlines()[-1:], what)

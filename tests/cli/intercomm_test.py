@@ -5,31 +5,25 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-import launch  # noqa: E402
-import told_skips  # noqa: E402
+import in_directory  # noqa: E402
+import reported_skips  # noqa: E402
 
 MEGASCOPE, PROGRAM, *MPIRUN = sys.argv[1:]
 LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libmegascope.so")
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="intercomm_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = os.path.join(self.directory, "scratch")
-        os.mkdir(self.scratch)
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
 
     def call(self, *words, **variables):
-        kept = launch.clean_environment()
-        environment = {**kept, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables}
-        return subprocess.run([MEGASCOPE, *words], cwd=self.directory, env=environment, capture_output=True, text=True, timeout=100)
+        return self.finished(MEGASCOPE, *words, **{"MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_EXPORT": "none", **variables})
 
 
 OTF2_PYTHON = "/usr/bin/python3"  # that Debian's python3-otf2 belongs to
@@ -103,4 +97,4 @@ class Intercommunicators(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

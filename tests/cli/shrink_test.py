@@ -6,14 +6,15 @@
 import contextlib
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 
 MEGASCOPE = os.path.realpath(sys.argv[1])
 VERDICT = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "megascope_verdict")
@@ -21,12 +22,7 @@ KEPT_BYTES = 4096  # the header: all chunks are gone
 SENTENCE = "became shorter while it was read"
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="shrink_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = os.path.join(self.directory, "run")
-
+class Case(in_directory.InDirectory):
     def synth(self, steps):
         subprocess.run([MEGASCOPE, "synth", "-o", self.run_directory, "--tp", "1", "--pp", "2", "--dp", "2", "--steps", str(steps)],
                        check=True, capture_output=True, timeout=100)

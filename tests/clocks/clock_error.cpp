@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     measured += domain.is_measured ? 1 : 0;
   }
   for (const std::int32_t rank : run->world_ranks())
-    samples += run->process(rank).info.clock_samples.size();
+    samples += run->process(rank).info.clock.samples.size();
   std::printf(
       "{\"calls\": %zu, \"domains\": %zu, \"measured\": %zu, \"samples\": %zu, \"bound_ns\": %.0f, "
       "\"p50_ns\": %.0f, \"p99_ns\": %.0f, \"max_ns\": %.0f, \"collectives\": %zu, "

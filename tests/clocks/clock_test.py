@@ -9,12 +9,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 PROGRAM, CLOCK_ERROR, LIBRARY, COMMAND, TOOLS, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
+import in_directory  # noqa: E402
 import launch  # noqa: E402
 
 # What the corrected time may be off besides the delays of messages: the wrong clocks count in double precision, and ns.
@@ -32,20 +32,16 @@ def children_of(parents):
     return [int(pid) for pid in found.stdout.split()]
 
 
-class Clocks(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="clock_test.")
-        self.run_directory = self.directory + "/run"
-        self.addCleanup(shutil.rmtree, self.directory)
-
+class Clocks(in_directory.InDirectory):
     def words(self, ranks, seconds, preload="", **options):
         variables = {"LD_PRELOAD": LIBRARY + preload, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_SCRATCH": self.directory,
                      "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **options}
         return [*launch.setting(MPIRUN, **variables), "-n", str(ranks), PROGRAM, str(seconds)]
 
     def play(self, ranks, seconds, **options):
-        command = [*MPIRUN, *self.words(ranks, seconds, **options)]
-        return subprocess.run(command, cwd=self.directory, capture_output=True, text=True, timeout=100, check=True)
+        result = self.finished(*MPIRUN, *self.words(ranks, seconds, **options))
+        result.check_returncode()
+        return result
 
     def wait_for_traces(self, ranks):
         """Until all ranks have filled their first buffer: then they are behind MPI_Init."""

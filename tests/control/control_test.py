@@ -14,7 +14,7 @@ MEGASCOPE, TALKER, TOOLS, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
 import launch  # noqa: E402
 import recorded_case  # noqa: E402
-import told_skips  # noqa: E402
+import reported_skips  # noqa: E402
 
 ELEMENTS = 1000
 STEPS = 8
@@ -318,4 +318,4 @@ class Decisions(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

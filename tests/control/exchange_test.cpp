@@ -8,6 +8,7 @@
 #include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
@@ -79,17 +80,8 @@ std::vector<double> norms(int steps) {
 
 class Exchange : public testing::Test {
  protected:
-  Exchange() {
-    char name[] = "/tmp/talk-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~Exchange() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
-
   std::string path(int rank, const char* suffix) const {
-    return directory_ + "/rank-" + std::to_string(rank) + suffix;
+    return directory_ / ("rank-" + std::to_string(rank) + suffix);
   }
 
   /// Runs `program` as each rank, in a process of its own, from the end of MPI_Init to the
@@ -188,7 +180,7 @@ class Exchange : public testing::Test {
     return numbers;
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
 TEST_F(Exchange, RanksThatAgreeReportTheWholeOfEachStepOnce) {

@@ -9,10 +9,10 @@
 #include "plugin/tensors/statistics_sink.h"
 #include "tests/control/fake_world.h"
 #include "tests/hooks/no_runtime.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <signal.h>
@@ -142,14 +142,6 @@ inline void poll(std::int64_t step) {
 
 class LiveExchange : public testing::Test {
  protected:
-  LiveExchange() {
-    char name[] = "/tmp/live_talk-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~LiveExchange() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
   using Program = std::function<void(int rank, Collective& all)>;
 
   void run(const Program& program, const Plan& plan = {}) {
@@ -170,7 +162,7 @@ class LiveExchange : public testing::Test {
   void be(int rank, FakeWorld& world, const Program& program, const Plan& plan) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     world.become(rank, {});
-    const std::string path = directory_ + "/rank-" + std::to_string(rank);
+    const std::string path = directory_ / ("rank-" + std::to_string(rank));
     auto* const recorder = new Recorder({.path = path + ".mgt",
                                          .size_bytes = 64 << 20,
                                          .policy = BufferPolicy::kStop,
@@ -215,14 +207,14 @@ class LiveExchange : public testing::Test {
 
   std::vector<std::string> reported(int rank, const std::string& first_words = {}) const {
     std::vector<std::string> lines;
-    std::ifstream file(directory_ + "/rank-" + std::to_string(rank) + ".txt");
+    std::ifstream file(directory_ / ("rank-" + std::to_string(rank) + ".txt"));
     for (std::string line; std::getline(file, line);) {
       if (line.starts_with(first_words)) lines.push_back(line);
     }
     return lines;
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
 }  // namespace megascope::steps::live_exchange

@@ -5,12 +5,12 @@
 #include "mpi_layer/own_communication/step_mail.h"
 #include "tests/control/counting_exchange.h"
 #include "tests/control/fake_world.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -43,9 +43,9 @@ namespace {
 using test::CountingExchange;
 using test::FakeWorld;
 
-constexpr std::size_t kLarge = 2 * RankUpdateSegments::kBytes + 10'000;
+constexpr std::size_t kLarge = 2 * RankUpdateMessages::kBytes + 10'000;
 constexpr std::size_t
-    kLargest = 40 * RankUpdateSegments::kBytes;  ///< more than there is space for on the way:
+    kLargest = 40 * RankUpdateMessages::kBytes;  ///< more than there is space for on the way:
                                                  ///< the letter behind it overtakes it
 
 /// Runs `program` as each rank, in a process of its own.
@@ -207,9 +207,8 @@ TEST_F(ProgressTicks, AreOfThreadsThatMayCallMpi) {
 }
 
 TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
-  char directory[] = "/tmp/mail-XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  auto* const recorder = new Recorder({.path = std::string(directory) + "/trace",
+  const test::TemporaryDirectory directory;
+  auto* const recorder = new Recorder({.path = directory / "trace",
                                        .size_bytes = 64 << 20,
                                        .policy = BufferPolicy::kStop,
                                        .use_tsc = false,
@@ -253,8 +252,6 @@ TEST_F(ProgressTicks, OfOtherThreadsLeaveTheTimeInCallsAsItIs) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   t_thread = before;
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
 }
 
 }  // namespace

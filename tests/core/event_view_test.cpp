@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace megascope::events {
@@ -111,6 +112,21 @@ static_assert(!kIsExhaustive<AllButLeft>);
 static_assert(!kIsExhaustive<HandlesMessages>);
 static_assert(!kIsExhaustive<HandlesFiles>);
 static_assert(!kIsExhaustive<decltype(kIgnoresNothing)>);
+
+/// Reads what the accessors with a list of kinds return, for each kind of their views. A kind that
+/// an accessor does not list is no constant expression (for_no_kind()).
+constexpr bool list_all_kinds() {
+  for (unsigned kind = 0; kind <= value(kLastFactKind); ++kind) {
+    const Fact fact{.kind = static_cast<FactKind>(kind)};
+    dispatch(fact, [](auto view) {
+      if constexpr (std::is_same_v<decltype(view), RmaOperation>) (void)view.operation();
+      if constexpr (std::is_same_v<decltype(view), FileTransfer>) (void)view.stage();
+    });
+  }
+  return true;
+}
+static_assert(list_all_kinds());
+
 static_assert(sizeof(Send) == sizeof(void*) && sizeof(FileUse) == sizeof(void*));
 
 TEST(AsEvent, ReturnsTheViewOnlyForItsType) {

@@ -1,6 +1,7 @@
 #include "core/base/node_cpus.h"
 
 #include "core/base/cpu_grant.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -18,29 +19,23 @@ namespace fs = std::filesystem;
 
 class CpuGrants : public testing::Test {
  protected:
-  CpuGrants() {
-    char name[] = "/tmp/cpu_grant.XXXXXX";
-    mounts_ = mkdtemp(name);
-  }
-  ~CpuGrants() override { fs::remove_all(mounts_); }
-
   void write(const std::string& path, const std::string& text) {
-    fs::create_directories(fs::path(mounts_ + path).parent_path());
-    std::ofstream(mounts_ + path) << text << '\n';
+    fs::create_directories(fs::path(mounts_.path() + path).parent_path());
+    std::ofstream(mounts_.path() + path) << text << '\n';
   }
 
-  std::string mounts_;
+  const test::TemporaryDirectory mounts_;
 };
 
 TEST_F(CpuGrants, IsTheMinOfAllAbove) {
   write("/cpu.max", "max 100000");
   write("/job/cpu.max", "300000 100000");
   write("/job/step/cpu.max", "max 100000");
-  EXPECT_DOUBLE_EQ(cpu_grant("0::/job/step\n", mounts_).processors, 3.0);
+  EXPECT_DOUBLE_EQ(cpu_grant("0::/job/step\n", mounts_.path()).processors, 3.0);
   write("/job/step/cpu.max", "150000 100000");
-  EXPECT_DOUBLE_EQ(cpu_grant("0::/job/step\n", mounts_).processors, 1.5);
-  EXPECT_EQ(cpu_grant("0::/job/step\n", mounts_).group, "/job/step");
-  EXPECT_DOUBLE_EQ(cpu_grant("0::/\n", mounts_).processors, 0.0);
+  EXPECT_DOUBLE_EQ(cpu_grant("0::/job/step\n", mounts_.path()).processors, 1.5);
+  EXPECT_EQ(cpu_grant("0::/job/step\n", mounts_.path()).group, "/job/step");
+  EXPECT_DOUBLE_EQ(cpu_grant("0::/\n", mounts_.path()).processors, 0.0);
 }
 
 TEST_F(CpuGrants, IsReadOfVersionOneToo) {
@@ -48,28 +43,22 @@ TEST_F(CpuGrants, IsReadOfVersionOneToo) {
   write("/cpu,cpuacct/job/cpu.cfs_period_us", "100000");
   write("/cpu,cpuacct/cpu.cfs_quota_us", "-1");
   write("/cpu,cpuacct/cpu.cfs_period_us", "100000");
-  EXPECT_DOUBLE_EQ(cpu_grant("3:cpuset:/other\n2:cpu,cpuacct:/job\n0::/\n", mounts_).processors,
-                   0.5);
+  EXPECT_DOUBLE_EQ(
+      cpu_grant("3:cpuset:/other\n2:cpu,cpuacct:/job\n0::/\n", mounts_.path()).processors, 0.5);
 }
 
 TEST_F(CpuGrants, NonsenseIsNoLimit) {
   write("/cpu.max", "200000 0");
   for (const char* groups : {"", "0", "::", "0::", "0::/", "nonsense\n1:cpu\n2:cpu:\n"})
-    EXPECT_DOUBLE_EQ(cpu_grant(groups, mounts_).processors, 0.0) << groups;
+    EXPECT_DOUBLE_EQ(cpu_grant(groups, mounts_.path()).processors, 0.0) << groups;
 }
 
 /// A tree of the kernel's files.
 class NodeCpusTest : public testing::Test {
  protected:
-  NodeCpusTest() {
-    char name[] = "/tmp/node_cpus.XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~NodeCpusTest() override { fs::remove_all(root_); }
-
   void write(const std::string& path, const std::string& text) {
-    fs::create_directories(fs::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << '\n';
+    fs::create_directories(fs::path(root_.path() + path).parent_path());
+    std::ofstream(root_.path() + path) << text << '\n';
   }
   void write_siblings(std::uint32_t processor, const std::string& siblings) {
     write("/sys/devices/system/cpu/cpu" + std::to_string(processor) +
@@ -77,7 +66,7 @@ class NodeCpusTest : public testing::Test {
           siblings);
   }
 
-  std::string root_;
+  const test::TemporaryDirectory root_;
 };
 
 TEST_F(NodeCpusTest, HyperThreadsOfOneCoreAreOneCore) {
@@ -85,7 +74,7 @@ TEST_F(NodeCpusTest, HyperThreadsOfOneCoreAreOneCore) {
   write("/sys/devices/system/cpu/smt/active", "1");
   for (std::uint32_t i = 0; i < 8; ++i)
     write_siblings(i, std::to_string(i % 4) + "," + std::to_string(i % 4 + 4));
-  const NodeCpus cpus = node_cpus({1, 2, 5}, root_);
+  const NodeCpus cpus = node_cpus({1, 2, 5}, root_.path());
   EXPECT_EQ(cpus.cores, (std::vector<std::uint32_t>{1, 2}));
   EXPECT_EQ(cpus.processors, 3u);
   EXPECT_EQ(cpus.node_cores, 4u);
@@ -96,11 +85,11 @@ TEST_F(NodeCpusTest, HyperThreadsOfOneCoreAreOneCore) {
 TEST_F(NodeCpusTest, OfACoreWhoseLowestProcessorIsExcludedTheCoreIsTheSame) {
   write("/sys/devices/system/cpu/online", "0-3");
   for (std::uint32_t i = 0; i < 4; ++i) write_siblings(i, i < 2 ? "0-1" : "2-3");
-  EXPECT_EQ(node_cpus({1, 3}, root_).cores, (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(node_cpus({1, 3}, root_.path()).cores, (std::vector<std::uint32_t>{0, 2}));
 }
 
 TEST_F(NodeCpusTest, WithoutTopologyEachProcessorIsACore) {
-  const NodeCpus cpus = node_cpus({0, 7}, root_);
+  const NodeCpus cpus = node_cpus({0, 7}, root_.path());
   EXPECT_EQ(cpus.cores, (std::vector<std::uint32_t>{0, 7}));
   EXPECT_EQ(cpus.node_cores, 0u);
 }
@@ -108,13 +97,13 @@ TEST_F(NodeCpusTest, WithoutTopologyEachProcessorIsACore) {
 TEST_F(NodeCpusTest, QuotasOfBothVersionsAreFound) {
   write("/proc/self/cgroup", "0::/job");
   write("/sys/fs/cgroup/job/cpu.max", "150000 100000");
-  NodeCpus cpus = node_cpus({0, 1}, root_);
+  NodeCpus cpus = node_cpus({0, 1}, root_.path());
   EXPECT_EQ(cpus.granted_milli, 1500u);
   EXPECT_EQ(cpus.group, "/job");
   write("/proc/self/cgroup", "2:cpu,cpuacct:/box");
   write("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "50000");
   write("/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "100000");
-  cpus = node_cpus({0, 1}, root_);
+  cpus = node_cpus({0, 1}, root_.path());
   EXPECT_DOUBLE_EQ(cpus.granted(), 0.5);
 }
 

@@ -1,12 +1,11 @@
 #include "core/buffer/recorder.h"
 #include "core/trace/reader.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
 #include <memory>
-#include <stdlib.h>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -56,9 +55,8 @@ int count_pending(const trace::TraceFile& file) {
 
 /// Otherwise a healthy program is read as one that waits for a message that it has received.
 TEST(PendingCall, IsTheNextAfterTheRecordedOnes) {
-  char directory[] = "/tmp/pending-XXXXXX";
-  ASSERT_NE(mkdtemp(directory), nullptr);
-  const std::string path = std::string(directory) + "/rank-0.mgt";
+  const test::TemporaryDirectory directory;
+  const std::string path = directory / "rank-0.mgt";
   static auto* const recorder = new Recorder(  // never destroyed, as in a program
       {.path = path,
        .size_bytes = std::uint64_t{64} << 20,
@@ -81,8 +79,6 @@ TEST(PendingCall, IsTheNextAfterTheRecordedOnes) {
   writer.join();
   EXPECT_GT(pending_count, 0);
   (void)recorder->finish(EndState::kFinalized);
-  std::error_code error;
-  std::filesystem::remove_all(directory, error);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "core/trace/definition_codec.h"
 #include "core/trace/reader.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <stdlib.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -22,20 +22,11 @@ namespace {
 
 class RecorderTest : public testing::Test {
  protected:
-  RecorderTest() {
-    char name[] = "/tmp/recorder-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~RecorderTest() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
-
   Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
     static auto* const
         recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
     auto& recorder = recorders->emplace_back(
-        std::make_unique<Recorder>(RecorderOptions{.path = directory_ + "/rank-0.mgt",
+        std::make_unique<Recorder>(RecorderOptions{.path = directory_ / "rank-0.mgt",
                                                    .size_bytes = size_bytes,
                                                    .policy = policy,
                                                    .use_tsc = false}));
@@ -69,7 +60,7 @@ class RecorderTest : public testing::Test {
   std::vector<std::vector<std::uint32_t>> numbers() const {
     std::vector<std::vector<std::uint32_t>> numbers;
     std::unique_ptr<trace::TraceFile> file;
-    const Status status = trace::TraceFile::open(directory_ + "/rank-0.mgt", file);
+    const Status status = trace::TraceFile::open(directory_ / "rank-0.mgt", file);
     EXPECT_TRUE(status.is_ok()) << status.message();
     if (file == nullptr) return numbers;
     for (const LocationDefinition& location : file->definitions().locations) {
@@ -86,7 +77,7 @@ class RecorderTest : public testing::Test {
       ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
 /// On a thread of its own: a thread keeps the buffer of its first recorder.
@@ -153,12 +144,12 @@ TEST_F(RecorderTest, UsesNearlyAllOfItsBytes) {
   constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's
                                                             // place, less than a chunk
   EXPECT_GT(numbers().at(0).size() * 16, (std::size_t{1} << 20) - kRestBytes);
-  EXPECT_LE(std::filesystem::file_size(directory_ + "/rank-0.mgt"), std::size_t{1} << 20);
+  EXPECT_LE(std::filesystem::file_size(directory_ / "rank-0.mgt"), std::size_t{1} << 20);
 }
 
 TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
   trace::ChunkStore store;
-  const std::string path = directory_ + "/one.mgt";
+  const std::string path = directory_ / "one.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -262,7 +253,7 @@ TEST_F(RecorderTest, AFullBufferAtAThreadsEndIsNoTrouble) {
 
 TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   trace::ChunkStore store;
-  const std::string path = directory_ + "/written.mgt";
+  const std::string path = directory_ / "written.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -292,7 +283,7 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
 /// Of a process that is killed: nothing is released or flushed.
 TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   trace::ChunkStore store;
-  const std::string path = directory_ + "/killed.mgt";
+  const std::string path = directory_ / "killed.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kWritten, std::uint64_t{1} << 20).is_ok());
   std::memcpy(store.header()->magic, trace::kFileMagic, sizeof trace::kFileMagic);
   store.header()->version = trace::kFormatVersion;
@@ -358,17 +349,17 @@ TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {
 TEST_F(RecorderTest, AFileThatIsThereIsNotOverwritten) {
   trace::ChunkStore first;
   trace::ChunkStore second;
-  ASSERT_TRUE(first.create(directory_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
-  EXPECT_THAT(second.create(directory_ + "/one.mgt", trace::Backing::kMapped, 1 << 20).message(),
+  ASSERT_TRUE(first.create(directory_ / "one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
+  EXPECT_THAT(second.create(directory_ / "one.mgt", trace::Backing::kMapped, 1 << 20).message(),
               testing::HasSubstr("it exists already"));
 }
 
 TEST_F(RecorderTest, AFileThatWasReplacedIsNotWrittenTo) {
   trace::ChunkStore store;
-  const std::string path = directory_ + "/one.mgt";
+  const std::string path = directory_ / "one.mgt";
   ASSERT_TRUE(store.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   std::filesystem::rename(path, path + ".moved");
-  std::filesystem::create_directory(directory_ + "/other");
+  std::filesystem::create_directory(directory_ / "other");
   trace::ChunkStore other;
   ASSERT_TRUE(other.create(path, trace::Backing::kMapped, 1 << 20).is_ok());
   Status status;

@@ -3,13 +3,13 @@
 #include "core/buffer/recorder.h"
 #include "core/trace/reader.h"
 #include "core/trace/run_files.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <stdlib.h>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,16 +44,7 @@ pid_t pid_of_the_dead() {
 
 class RecoverTest : public testing::Test {
  protected:
-  RecoverTest() {
-    char name[] = "/tmp/recover-XXXXXX";
-    directory_ = mkdtemp(name);
-    fs::create_directories(directory_ / "scratch");
-  }
-  ~RecoverTest() override {
-    std::error_code error;
-    fs::remove_all(directory_, error);
-  }
-
+  RecoverTest() { fs::create_directories(directory_ / "scratch"); }
   std::string scratch() const { return directory_ / "scratch"; }
 
   /// Of a run of this user, in scratch storage: private, as the library makes it.
@@ -100,7 +91,8 @@ class RecoverTest : public testing::Test {
     return info;
   }
 
-  fs::path directory_;
+  const test::TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path();
 };
 
 TEST_F(RecoverTest, FindsTheRunDirectoryThatRank0MadeUnderAnotherName) {

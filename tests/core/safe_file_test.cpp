@@ -2,6 +2,8 @@
 // what a write leaves.
 #include "core/base/safe_file.h"
 
+#include "tests/support/temporary_directory.h"
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -26,13 +28,7 @@ using testing::IsEmpty;
 
 class SafeFile : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/safe_file_test.XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    directory_ = name;
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-  std::string in(const std::string& name) const { return directory_ + "/" + name; }
+  std::string in(const std::string& name) const { return directory_ / name; }
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(in(name)) << text;
   }
@@ -41,14 +37,9 @@ class SafeFile : public testing::Test {
     text << std::ifstream(in(name)).rdbuf();
     return text.str();
   }
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(directory_))
-      found.push_back(entry.path().filename());
-    std::ranges::sort(found);
-    return found;
-  }
-  std::string directory_;
+  std::vector<std::string> names() const { return directory_.names(); }
+
+  const test::TemporaryDirectory directory_;
 };
 
 TEST_F(SafeFile, OpensARegularFileOnly) {
@@ -132,8 +123,8 @@ TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
   put("a.0123456789abcdeg.part", "no name of ours");
   put("b.0123456789abcdef.part", "of another file");
   fs::create_symlink(in("b.0123456789abcdef.part"), in("a.0000000000000000.part"));
-  const int directory = open(directory_.c_str(), O_RDONLY | O_DIRECTORY);
-  EXPECT_EQ(remove_stale_parts({directory, directory_}, "a"), 1);
+  const int directory = open(directory_.path().c_str(), O_RDONLY | O_DIRECTORY);
+  EXPECT_EQ(remove_stale_parts({directory, directory_.path()}, "a"), 1);
   close(directory);
   EXPECT_FALSE(fs::exists(in("a.0123456789abcdef.part")));
   EXPECT_EQ(names().size(), 4u);
@@ -145,8 +136,8 @@ TEST_F(SafeFile, WhatAKilledWriterLeftIsRemovedAndWhatIsBeingWrittenIsNot) {
   EXPECT_TRUE(busy.publish(FreshFile::Existing::kKeep).is_ok());
 }
 
-/// Several recoveries bring pieces into one run directory at the same time, and each clears away
-/// what killed ones left.
+/// Several recoveries bring trace fragments into one run directory at the same time, and each
+/// clears away what killed ones left.
 TEST_F(SafeFile, WhatIsBeingWrittenStaysWhileOthersClearAway) {
   constexpr int kFileCount = 4000;
   std::atomic<bool> is_done = false;
@@ -172,49 +163,50 @@ TEST_F(SafeFile, WhatIsBeingWrittenStaysWhileOthersClearAway) {
 
 TEST_F(SafeFile, APrivateDirectoryIsOneThatOthersCannotWriteTo) {
   Descriptor directory;
-  EXPECT_TRUE(open_private_directory(directory_, directory).is_ok());
+  EXPECT_TRUE(open_private_directory(directory_.path(), directory).is_ok());
   for (const mode_t mode : {mode_t{0770}, mode_t{0707}}) {
-    ASSERT_EQ(chmod(directory_.c_str(), mode), 0);
-    EXPECT_THAT(open_private_directory(directory_, directory).message(),
+    ASSERT_EQ(chmod(directory_.path().c_str(), mode), 0);
+    EXPECT_THAT(open_private_directory(directory_.path(), directory).message(),
                 HasSubstr("other users can write to it"));
   }
-  ASSERT_EQ(chmod(directory_.c_str(), 0755), 0);
-  fs::create_directory_symlink(directory_, in("link"));
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0755), 0);
+  fs::create_directory_symlink(directory_.path(), in("link"));
   EXPECT_THAT(open_private_directory(in("link"), directory).message(),
               HasSubstr("not a directory"));
   put("file", "x");
   EXPECT_THAT(open_private_directory(in("file"), directory).message(),
               HasSubstr("not a directory"));
   if (geteuid() == 0) {
-    ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
-    EXPECT_THAT(open_private_directory(directory_, directory).message(), HasSubstr("another user"));
+    ASSERT_EQ(chown(directory_.path().c_str(), 65534, 65534), 0);
+    EXPECT_THAT(open_private_directory(directory_.path(), directory).message(),
+                HasSubstr("another user"));
   }
 }
 
 TEST_F(SafeFile, AnOwnDirectoryMayBeOneThatOthersWriteTo) {
   Descriptor directory;
-  ASSERT_EQ(chmod(directory_.c_str(), 0777), 0);
-  EXPECT_TRUE(open_own_directory(current_directory(), directory_, directory).is_ok());
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0777), 0);
+  EXPECT_TRUE(open_own_directory(current_directory(), directory_.path(), directory).is_ok());
   put("file", "in it");
   std::string text;
-  EXPECT_TRUE(read_small({directory.number(), directory_}, "file", 100, text).is_ok());
+  EXPECT_TRUE(read_small({directory.number(), directory_.path()}, "file", 100, text).is_ok());
   EXPECT_EQ(text, "in it");
-  fs::create_directory_symlink(directory_, in("link"));
+  fs::create_directory_symlink(directory_.path(), in("link"));
   EXPECT_THAT(open_own_directory(current_directory(), in("link"), directory).message(),
               HasSubstr("not a directory"));
   if (geteuid() == 0) {
-    ASSERT_EQ(chown(directory_.c_str(), 65534, 65534), 0);
-    EXPECT_THAT(open_own_directory(current_directory(), directory_, directory).message(),
+    ASSERT_EQ(chown(directory_.path().c_str(), 65534, 65534), 0);
+    EXPECT_THAT(open_own_directory(current_directory(), directory_.path(), directory).message(),
                 HasSubstr("another user (uid 65534), not to uid 0; run this as that user"));
   }
 }
 
 TEST_F(SafeFile, ListsNamesUpToABound) {
   for (const char* name : {"a", "b", ".c"}) put(name, "");
-  std::vector<std::string> found = names_in(directory_, 10);
+  std::vector<std::string> found = names_in(directory_.path(), 10);
   std::ranges::sort(found);
   EXPECT_THAT(found, ElementsAre(".c", "a", "b"));
-  EXPECT_EQ(names_in(directory_, 2).size(), 2u);
+  EXPECT_EQ(names_in(directory_.path(), 2).size(), 2u);
   EXPECT_THAT(names_in(in("nothing"), 10), IsEmpty());
   EXPECT_THAT(names_in(in("a"), 10), IsEmpty());
 }
@@ -255,7 +247,7 @@ TEST_F(SafeFile, ADirectoryIsNewAndNotForOthersToWriteTo) {
 
 TEST_F(SafeFile, ANamelessFileLeavesNothing) {
   Descriptor file;
-  ASSERT_TRUE(create_nameless(directory_, file).is_ok());
+  ASSERT_TRUE(create_nameless(directory_.path(), file).is_ok());
   EXPECT_TRUE(write_all(file.number(), "text", "file").is_ok());
   EXPECT_THAT(names(), IsEmpty());
   EXPECT_FALSE(create_nameless(in("nowhere"), file).is_ok());

@@ -2,6 +2,7 @@
 
 #include "core/base/safe_file.h"
 #include "core/config/local_ranks.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,20 +21,15 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 /// A directory that stands for "/", with files of the kernel.
 class SpaceTest : public testing::Test {
  protected:
-  SpaceTest() {
-    char name[] = "/tmp/room-XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~SpaceTest() override { std::filesystem::remove_all(root_); }
   void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text;
+    std::filesystem::create_directories(std::filesystem::path(root_.path() + path).parent_path());
+    std::ofstream(root_.path() + path) << text;
   }
   void write_available(std::uint64_t bytes) {
     write("/proc/meminfo", "MemTotal:       99999999 kB\nMemFree: 1 kB\nMemAvailable:   " +
                                std::to_string(bytes / 1024) + " kB\nBuffers: 5 kB\n");
   }
-  std::string root_;
+  const test::TemporaryDirectory root_;
 };
 
 TEST(FreeSpaceFloor, IsFivePercentWithinBoundsAndAnEighthOfSmallFileSystems) {
@@ -57,11 +53,11 @@ TEST(MemoryShare, IsASixteenthForAllLocalRanksTogether) {
 
 TEST_F(SpaceTest, AvailableMemoryIsThatOfTheNode) {
   write_available(3 * kGiB);
-  EXPECT_EQ(available_memory_bytes(root_), 3 * kGiB);
+  EXPECT_EQ(available_memory_bytes(root_.path()), 3 * kGiB);
 }
 
 TEST_F(SpaceTest, AvailableMemoryIsNotKnownWithoutTheKernelsFiles) {
-  EXPECT_EQ(available_memory_bytes(root_), ~std::uint64_t{0});
+  EXPECT_EQ(available_memory_bytes(root_.path()), ~std::uint64_t{0});
 }
 
 TEST_F(SpaceTest, ACgroupOfVersion2AndItsParentsLimitIt) {
@@ -73,7 +69,7 @@ TEST_F(SpaceTest, ACgroupOfVersion2AndItsParentsLimitIt) {
   write("/sys/fs/cgroup/job/memory.current", std::to_string(120 * kMiB) + "\n");
   write("/sys/fs/cgroup/job/memory.stat",
         "anon 5\nfile 7\nactive_file 9\ninactive_file " + std::to_string(20 * kMiB) + "\n");
-  EXPECT_EQ(available_memory_bytes(root_), 200 * kMiB);
+  EXPECT_EQ(available_memory_bytes(root_.path()), 200 * kMiB);
 }
 
 TEST_F(SpaceTest, ACgroupOfVersion1LimitsIt) {
@@ -83,7 +79,7 @@ TEST_F(SpaceTest, ACgroupOfVersion1LimitsIt) {
   write("/sys/fs/cgroup/memory/slurm/uid_1/memory.usage_in_bytes", std::to_string(kGiB / 2) + "\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", "1\n");
-  EXPECT_EQ(available_memory_bytes(root_), kGiB / 2);
+  EXPECT_EQ(available_memory_bytes(root_.path()), kGiB / 2);
 }
 
 TEST_F(SpaceTest, InAContainerTheRootOfWhatIsMountedLimitsIt) {
@@ -91,16 +87,16 @@ TEST_F(SpaceTest, InAContainerTheRootOfWhatIsMountedLimitsIt) {
   write("/proc/self/cgroup", "4:memory:/docker/0123\n");
   write("/sys/fs/cgroup/memory/memory.limit_in_bytes", std::to_string(kGiB) + "\n");
   write("/sys/fs/cgroup/memory/memory.usage_in_bytes", std::to_string(2 * kGiB) + "\n");
-  EXPECT_EQ(available_memory_bytes(root_), 0u) << "usage may be above the limit";
+  EXPECT_EQ(available_memory_bytes(root_.path()), 0u) << "usage may be above the limit";
 }
 
 /// Asks as a store does; the file system below is larger than its floor.
 TEST_F(SpaceTest, MemoryIsRefusedBeyondTheShareAndAgainWhenTheProgramTakesIt) {
   write_available(320 * kMiB);
   files::Descriptor file;
-  ASSERT_TRUE(files::create_new(root_ + "/buffers", 0600, file).is_ok());
+  ASSERT_TRUE(files::create_new(root_ / "buffers", 0600, file).is_ok());
   Space space;
-  space.limit(2, Space::Kind::kMemory, file.number(), root_);
+  space.limit(2, Space::Kind::kMemory, file.number(), root_.path());
   EXPECT_EQ(space.memory_bytes(), 10 * kMiB);
   EXPECT_TRUE(space.check(file.number(), "buffers", 0, 10 * kMiB, Space::Use::kEvents).is_ok());
   const Status refused = space.check(file.number(), "buffers", 8 * kMiB, 4 * kMiB,

@@ -48,7 +48,7 @@ TEST(TimeMap, IsMonotoneOverManyKnots) {
     EXPECT_EQ(map.to_ns(knot.ticks), static_cast<std::uint64_t>(knot.time_ns));
 }
 
-TEST(TimeMap, IsMonotoneAtTheEndOfLongPieces) {
+TEST(TimeMap, IsMonotoneAtTheEndOfLongSegments) {
   // An hour of a clock of 3 GHz, at rates that no binary fraction hits.
   const std::uint64_t hour = std::uint64_t{3} * 3600 * 1'000'000'000;
   for (std::int64_t odd = 0; odd < 100; ++odd) {

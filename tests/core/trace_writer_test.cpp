@@ -1,126 +1,87 @@
 #include "core/trace/trace_writer.h"
 
-#include "core/record/memory_source.h"
 #include "core/trace/run_files.h"
+#include "tests/support/sample_process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdlib.h>
+#include <stdexcept>
 
 /// Calls in memory, written as native traces, read as a run: the same calls and facts.
 namespace megascope::trace {
 namespace {
 
+using test::collective;
+using test::kWorld;
+using test::make_source;
+using test::recv;
+using test::recv_complete;
+using test::recv_request;
+using test::SampleProcess;
+using test::send;
+using test::send_complete;
+
 class TraceWriterTest : public testing::Test {
  protected:
-  TraceWriterTest() {
-    char name[] = "/tmp/trace-writer-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~TraceWriterTest() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
   std::unique_ptr<RunSource> read() const {
     std::unique_ptr<RunSource> run;
     std::vector<std::string> problems;
-    const Status status = RunSource::open(directory_, {}, run, problems);
+    const Status status = RunSource::open(directory_.path(), {}, run, problems);
     EXPECT_TRUE(status.is_ok()) << status.message();
     EXPECT_THAT(problems, testing::IsEmpty());
     return run;
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
-MemorySource::Process process_of(std::int32_t rank, std::int32_t size) {
-  MemorySource::Process process;
-  ProcessInfo& info = process.definitions.info;
-  info.world_rank = rank;
-  info.world_size = size;
-  info.run_id = "generated";
-  info.host = "n" + std::to_string(rank);
-  info.end_state = EndState::kFinalized;
-  process.definitions.regions = {
-      {.id = 1, .name = "MPI_Send", .role = RegionRole::kPointToPoint, .group = "p2p"},
-      {.id = 2, .name = "MPI_Waitall", .role = RegionRole::kFunction, .group = "request"}};
-  CommDefinition world{.id = 0,
-                       .parent = kNoComm,
-                       .global_name = 77,
-                       .kind = CommKind::kWorld,
-                       .name = "MPI_COMM_WORLD",
-                       .my_rank = rank,
-                       .members = {{0, 1, size}},
-                       .remote_members = {}};
-  process.definitions.comms = {world};
-  process.definitions.locations = {
-      {.id = 0, .name = "main thread", .system_thread_id = 1, .is_main = true}};
-  process.locations.resize(1);
+SampleProcess process_of(std::int32_t rank, std::int32_t size) {
+  SampleProcess process(rank, size);
+  process.definitions().info.run_id = "generated";
+  process.definitions().info.end_state = EndState::kFinalized;
   return process;
 }
 
-MemorySource::OwnedCall call_at(std::uint64_t enter, std::uint64_t leave, RegionId region,
-                                std::vector<Fact> facts, CommId comm = 0) {
-  MemorySource::OwnedCall owned;
-  owned.call.enter_ns = enter;
-  owned.call.leave_ns = leave;
-  owned.call.region = region;
-  owned.call.comm = comm;
-  owned.facts = std::move(facts);
-  return owned;
-}
-
 /// Every layout: folded, staged, large, short completions, a send and receive, nesting, a call of
-/// six seconds, repeats.
-std::vector<MemorySource::OwnedCall> rich_calls() {
-  const Fact irecv{
-      .kind = FactKind::kRecvRequest, .comm = 0, .request = 5, .peer = 1, .tag = 9, .bytes = 64};
-  Fact received = irecv;
-  received.kind = FactKind::kRecvComplete;
-  std::vector<MemorySource::OwnedCall> calls;
-  calls.push_back(
-      call_at(10, 20, 1, {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 3, .bytes = 40}}));
-  calls.push_back(
-      call_at(20, 30, 1,
-              {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .bytes = std::uint64_t{5} << 32}}));
-  calls.push_back(call_at(30, 40, 1, {irecv}));
-  calls.push_back(
-      call_at(40, 50, 2, {received, {.kind = FactKind::kSendComplete, .request = 6}}, kNoComm));
-  calls.push_back(
-      call_at(60, 90, 1,
-              {{.kind = FactKind::kSend, .comm = 0, .peer = 1, .tag = 1, .bytes = 8},
-               {.kind = FactKind::kRecv, .comm = 0, .peer = 1, .tag = 2, .bytes = 16}}));
-  calls.push_back(call_at(100, 6'000'000'100, 1, {}));
-  calls.push_back(call_at(6'000'000'110, 6'000'000'200, 2, {}));
-  calls.push_back(call_at(6'000'000'120, 6'000'000'130, 1, {}));
-  calls.back().call.depth = 1;
-  calls.push_back(call_at(6'000'000'300, 6'000'000'400, 1,
-                          {{.kind = FactKind::kCollective,
-                            .comm = 0,
-                            .sequence = 7,
-                            .peer = 0,
-                            .bytes = 8,
-                            .bytes_received = 9}}));
-  calls.push_back(call_at(6'000'000'400, 6'000'000'900, 2, {}));
-  calls.back().call.count = 12;
-  calls.back().call.inside_ns = 400;
-  return calls;
+/// six seconds, repeats. A call has the world as its argument, except those that complete requests.
+void add_rich_calls(SampleProcess& process) {
+  const auto call = [&](const char* function, std::uint64_t enter, std::uint64_t leave,
+                        std::vector<Fact> facts = {}) {
+    process.call(function, enter, leave, std::move(facts));
+    process.last_call().comm = kWorld;
+  };
+  call("MPI_Send", 10, 20, {send(1, 3, 40)});
+  call("MPI_Send", 20, 30, {send(1, 0, std::uint64_t{5} << 32)});
+  call("MPI_Send", 30, 40, {recv_request(5, 1, 9, 64)});
+  call("MPI_Waitall", 40, 50, {recv_complete(5, 1, 9, 64), send_complete(6)});
+  process.last_call().comm = kNoComm;
+  call("MPI_Send", 60, 90, {send(1, 1, 8), recv(1, 2, 16)});
+  call("MPI_Send", 100, 6'000'000'100);
+  call("MPI_Waitall", 6'000'000'110, 6'000'000'200);
+  call("MPI_Send", 6'000'000'120, 6'000'000'130);
+  process.last_call().depth = 1;
+  call("MPI_Send", 6'000'000'300, 6'000'000'400, {collective(7, 0, 8, 9)});
+  call("MPI_Waitall", 6'000'000'400, 6'000'000'900);
+  process.last_call().count = 12;
+  process.last_call().inside_ns = 400;
 }
 
 /// Regions that begin and end with each other, and others that begin where these end: `depth` alone
 /// tells which is inside of which.
-std::vector<MemorySource::OwnedCall> equal_times() {
-  std::vector<MemorySource::OwnedCall> calls = {call_at(10, 400, 2, {})};
+SampleProcess equal_times() {
+  SampleProcess process = process_of(0, 1);
+  process.call("MPI_Waitall", 10, 400);
   for (const std::uint64_t begin : {20U, 90U}) {
     for (std::uint8_t depth = 1; depth <= 3; ++depth) {
-      calls.push_back(call_at(begin, begin == 20 ? 90 : 300, depth == 2 ? 1 : 2, {}));
-      calls.back().call.depth = depth;
+      process.call(depth == 2 ? "MPI_Send" : "MPI_Waitall", begin, begin == 20 ? 90 : 300, {}, 0,
+                   depth);
     }
   }
-  return calls;
+  return process;
 }
 
 void expect_same_calls(const RecordSource& expected, const RecordSource& found, std::int32_t rank) {
@@ -144,28 +105,21 @@ void expect_same_calls(const RecordSource& expected, const RecordSource& found, 
 }
 
 MemorySource rich_run() {
-  MemorySource source(2);
-  for (std::int32_t rank = 0; rank < 2; ++rank) {
-    MemorySource::Process process = process_of(rank, 2);
-    process.locations[0] = rich_calls();
-    source.add(std::move(process));
-  }
-  source.set_start_realtime_ns(1'700'000'000'000'000'000);
-  return source;
+  std::vector<SampleProcess> processes;
+  for (std::int32_t rank = 0; rank < 2; ++rank)
+    add_rich_calls(processes.emplace_back(process_of(rank, 2)));
+  return make_source(2, processes);
 }
 
 TEST_F(TraceWriterTest, CallsOfEqualTimesKeepTheirOrder) {
-  MemorySource source(1);
-  MemorySource::Process process = process_of(0, 1);
-  process.locations[0] = equal_times();
-  source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, directory_).is_ok());
+  const MemorySource source = make_source(1, {equal_times()});
+  ASSERT_TRUE(write_run(source, directory_.path()).is_ok());
   expect_same_calls(source, *read(), 0);
 }
 
 TEST_F(TraceWriterTest, WhatIsWrittenIsRead) {
   const MemorySource source = rich_run();
-  const Status status = write_run(source, directory_);
+  const Status status = write_run(source, directory_.path());
   ASSERT_TRUE(status.is_ok()) << status.message();
   const auto run = read();
   ASSERT_EQ(run->world_ranks(), (std::vector<std::int32_t>{0, 1}));
@@ -180,22 +134,20 @@ TEST_F(TraceWriterTest, WhatIsWrittenIsRead) {
 }
 
 TEST_F(TraceWriterTest, ManyCallsGoOnInFurtherChunks) {
-  MemorySource source(1);
-  MemorySource::Process process = process_of(0, 1);
+  SampleProcess process = process_of(0, 1);
   for (std::uint64_t i = 0; i < 50'000; ++i) {
     const auto tag = static_cast<std::int32_t>(i);
-    const Fact send{.kind = FactKind::kSend, .comm = 0, .peer = 0, .tag = tag, .bytes = 1};
-    std::vector<Fact> facts{send};
+    std::vector<Fact> facts{send(0, tag, 1)};
     if (i % 3 == 0)
       facts.push_back({.kind = FactKind::kCollectiveComplete,
                        .comm = 0,
                        .request = 3,
                        .sequence = 1,
                        .bytes = i});
-    process.locations[0].push_back(call_at(i * 1000, i * 1000 + 500, 1, std::move(facts)));
+    process.call("MPI_Send", i * 1000, i * 1000 + 500, std::move(facts));
   }
-  source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, directory_).is_ok());
+  const MemorySource source = make_source(1, {process});
+  ASSERT_TRUE(write_run(source, directory_.path()).is_ok());
   expect_same_calls(source, *read(), 0);
 }
 
@@ -206,7 +158,7 @@ TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
                                         .drift_ppm = 100.0,
                                         .domain = "other",
                                         .realtime_error_ns = 2'000}};
-  ASSERT_TRUE(write_run(source, directory_, clocks).is_ok());
+  ASSERT_TRUE(write_run(source, directory_.path(), clocks).is_ok());
   const auto run = read();
   const auto calls = run->calls(1, 0);
   Call call;
@@ -220,7 +172,7 @@ TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
 TEST_F(TraceWriterTest, TheSameCallsAreTheSameBytes) {
   std::vector<std::string> bytes;
   for (const char* name : {"a", "b"}) {
-    const std::string directory = directory_ + "/" + name;
+    const std::string directory = directory_ / name;
     std::filesystem::create_directory(directory);
     ASSERT_TRUE(write_run(rich_run(), directory).is_ok());
     std::ifstream file(directory + "/rank-1.mgt", std::ios::binary);
@@ -231,16 +183,12 @@ TEST_F(TraceWriterTest, TheSameCallsAreTheSameBytes) {
 }
 
 TEST_F(TraceWriterTest, WhatThreadsWereInIsRead) {
-  MemorySource source(1);
-  MemorySource::Process process = process_of(0, 1);
-  process.definitions.info.end_state = EndState::kAborted;
-  process.locations[0].push_back(call_at(10, 20, 1, {}));
-  MemorySource::OwnedCall waiting = call_at(30, 90, 1, {});
-  waiting.call.is_pending = true;
-  waiting.posted = {{.kind = FactKind::kRecv, .comm = 0, .peer = 0, .tag = 4, .bytes = 8}};
-  process.locations[0].push_back(waiting);
-  source.add(std::move(process));
-  ASSERT_TRUE(write_run(source, directory_).is_ok());
+  SampleProcess process = process_of(0, 1);
+  process.definitions().info.end_state = EndState::kAborted;
+  process.call("MPI_Send", 10, 20);
+  process.in("MPI_Send", 30, 90, {recv(0, 4)});
+  const MemorySource source = make_source(1, {process});
+  ASSERT_TRUE(write_run(source, directory_.path()).is_ok());
   const auto run = read();
   const auto calls = run->calls(0, 0);
   Call call;
@@ -248,12 +196,19 @@ TEST_F(TraceWriterTest, WhatThreadsWereInIsRead) {
   ASSERT_TRUE(calls->next(call));
   EXPECT_TRUE(call.is_pending);
   EXPECT_EQ(call.enter_ns, 30u);
-  EXPECT_EQ(std::vector<Fact>(call.posted.begin(), call.posted.end()), waiting.posted);
+  EXPECT_EQ(std::vector<Fact>(call.posted.begin(), call.posted.end()), std::vector{recv(0, 4)});
 }
 
 TEST_F(TraceWriterTest, NothingIsOverwritten) {
-  ASSERT_TRUE(write_run(rich_run(), directory_).is_ok());
-  EXPECT_THAT(write_run(rich_run(), directory_).message(), testing::HasSubstr("rank-0.mgt"));
+  ASSERT_TRUE(write_run(rich_run(), directory_.path()).is_ok());
+  EXPECT_THAT(write_run(rich_run(), directory_.path()).message(), testing::HasSubstr("rank-0.mgt"));
+}
+
+TEST(SampleProcess, RefusesAnMpiFunctionThatDoesNotExist) {
+  SampleProcess process(0, 1);
+  EXPECT_THROW(process.call("MPI_Sned", 10, 20), std::invalid_argument);
+  process.call("Sned", 10, 20);
+  EXPECT_EQ(process.definitions().regions.back().paradigm, Paradigm::kUser);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Status export_to(const std::string& directory, int members, const std::vector<Sa
 
 TEST(ExampleExporter, WritesALineForEachCallHoweverManyMembersWrite) {
   for (const int members : {1, 2}) {
-    const ScratchDirectory directory;
+    const TemporaryDirectory directory;
     ExportResult result;
     ASSERT_TRUE(export_to(directory.path(), members, send_and_receive(), result).is_ok());
     EXPECT_EQ(content(directory.path() + "/calls.csv"),
@@ -41,7 +41,7 @@ TEST(ExampleExporter, WritesALineForEachCallHoweverManyMembersWrite) {
 }
 
 TEST(ExampleExporter, QuotesNamesOfTheApplication) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   SampleProcess process(0, 1);
   process.call("a \"b\",\xff", 1, 2);
   ExportResult result;
@@ -51,11 +51,11 @@ TEST(ExampleExporter, QuotesNamesOfTheApplication) {
 }
 
 TEST(ExampleExporter, OverwritesNothing) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   ExportResult result;
   ASSERT_TRUE(export_to(directory.path(), 1, send_and_receive(), result).is_ok());
   EXPECT_FALSE(export_to(directory.path(), 2, send_and_receive(), result).is_ok());
-  EXPECT_EQ(directory.files().size(), 1U);
+  EXPECT_EQ(directory.names().size(), 1U);
 }
 
 TEST(ExampleExporter, IsOfThisBuild) {

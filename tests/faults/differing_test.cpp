@@ -1,6 +1,7 @@
 #include "core/config/options.h"
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,7 @@ namespace {
 
 using config::Accepts;
 using config::OptionRow;
+using test::TemporaryDirectory;
 
 constexpr int kTimeoutS = 60;
 constexpr std::size_t kJobsAtOnce = 3;

@@ -1,6 +1,7 @@
 #include "tests/faults/disks.h"
 
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,6 +12,8 @@
 
 namespace megascope::faults {
 namespace {
+
+using test::TemporaryDirectory;
 
 bool enter_namespace() {
   return unshare(CLONE_NEWNS) == 0 &&

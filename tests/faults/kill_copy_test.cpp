@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory on another file system than /tmp. Removed with what is in it.
+/// A directory on another file system than test::TemporaryDirectory. Removed with what is in it.
 class OtherFileSystem {
  public:
   OtherFileSystem() {
@@ -27,8 +27,8 @@ class OtherFileSystem {
     path_ = made != nullptr ? made : "";
     struct stat here {};
     struct stat there {};
-    is_usable_ = made != nullptr && stat("/tmp", &here) == 0 && stat(made, &there) == 0 &&
-                 here.st_dev != there.st_dev;
+    is_usable_ = made != nullptr && stat(fs::temp_directory_path().c_str(), &here) == 0 &&
+                 stat(made, &there) == 0 && here.st_dev != there.st_dev;
   }
   ~OtherFileSystem() {
     std::error_code error;
@@ -125,7 +125,8 @@ void kill_one(std::mt19937& random, Counts& counts) {
 }
 
 TEST(KillWhileCopying, LosesNoReturnedCall) {
-  if (!OtherFileSystem().is_usable()) GTEST_SKIP() << "/tmp and /dev/shm are one file system";
+  if (!OtherFileSystem().is_usable())
+    GTEST_SKIP() << fs::temp_directory_path() << " and /dev/shm are one file system";
   const char* const wanted_seed = std::getenv("MEGASCOPE_TEST_SEED");
   std::mt19937 random(wanted_seed != nullptr ? static_cast<unsigned>(std::atoi(wanted_seed)) : 18);
   Counts counts;

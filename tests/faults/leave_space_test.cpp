@@ -1,5 +1,6 @@
 #include "tests/faults/disks.h"
 #include "tests/faults/trial.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -16,6 +17,8 @@
 /// away while it runs.
 namespace megascope::faults {
 namespace {
+
+using test::TemporaryDirectory;
 
 constexpr std::uint64_t kFloodCalls = 6'000'000;  // 96 MB of records
 constexpr unsigned kDiskMebibytes = 64;           // an eighth of it is left

@@ -1,5 +1,6 @@
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +11,8 @@
 /// alone.
 namespace megascope::faults {
 namespace {
+
+using test::TemporaryDirectory;
 
 constexpr int kTimeoutS = 60;
 

@@ -1,5 +1,6 @@
 #include "tests/faults/launch.h"
 #include "tests/faults/trial.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +13,8 @@
 /// The library in programs that did not ask for it, and options that are unknown.
 namespace megascope::faults {
 namespace {
+
+using test::TemporaryDirectory;
 
 std::vector<std::string> names_in(const std::string& directory) {
   std::vector<std::string> names;
@@ -52,7 +55,7 @@ TEST(Preloaded, IsNotSeenInProgramsWithoutMpi) {
       EXPECT_EQ(ending.signal, bare.signal);
       EXPECT_EQ(ending.out, bare.out);
       EXPECT_EQ(ending.err, bare.err);
-      EXPECT_EQ(names_in(directory.path()), (std::vector<std::string>{"stderr.txt", "stdout.txt"}));
+      EXPECT_EQ(directory.names(), (std::vector<std::string>{"stderr.txt", "stdout.txt"}));
     }
   }
 }

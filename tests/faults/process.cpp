@@ -1,7 +1,6 @@
 #include "tests/faults/process.h"
 
 #include <fcntl.h>
-#include <filesystem>
 #include <fstream>
 #include <signal.h>
 #include <sstream>
@@ -52,17 +51,6 @@ std::vector<std::string> environment_of(const Command& command) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory() {
-  char name[] = "/tmp/faults-XXXXXX";
-  if (mkdtemp(name) == nullptr) throw std::runtime_error("cannot make a temporary directory");
-  path_ = name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
-}
 
 Child::Child(Command command) : command_(std::move(command)) {
   std::vector<std::string> entries = environment_of(command_);

@@ -7,20 +7,6 @@
 
 namespace megascope::faults {
 
-/// A directory of this test's own, removed with what is in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 struct Command {
   std::vector<std::string> arguments;  ///< the program's path first
   std::vector<std::string>

@@ -1,5 +1,6 @@
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,8 @@
 /// must the library: no call ends it.
 namespace megascope::faults {
 namespace {
+
+using test::TemporaryDirectory;
 
 const std::vector<std::string> kPlain = {"MEGASCOPE_REPORT=off"};
 /// All that the library does in calls and hooks.

@@ -4,6 +4,7 @@
 #include "core/trace/recover.h"
 #include "tests/faults/ledger.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <cstdint>
 #include <iosfwd>
@@ -59,7 +60,7 @@ class Trial {
     return run_directory_.empty() ? directory_ / "run" : run_directory_;
   }
   std::string scratch() const { return directory_ / "scratch"; }
-  const TemporaryDirectory& directory() const { return directory_; }
+  const test::TemporaryDirectory& directory() const { return directory_; }
 
   /// The victim's book; null when it never opened one.
   const Ledger* ledger(int rank = 0) const;
@@ -74,7 +75,7 @@ class Trial {
  private:
   std::vector<std::string> common() const;
   Command command(const std::string& preload) const;
-  TemporaryDirectory directory_;
+  test::TemporaryDirectory directory_;
   std::string run_directory_;
   std::string mode_;
   std::uint64_t count_;

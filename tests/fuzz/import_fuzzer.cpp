@@ -9,11 +9,11 @@
 #include "analysis/import/pytorch_timeline.h"
 #include "analysis/import/source_kind.h"
 #include "analysis/import/timeline_run.h"
+#include "tests/support/temporary_directory.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -69,32 +69,24 @@ void try_chrome(const std::string& text) {
 }
 
 void try_megascan(const std::string& text) {
-  static const std::string kDirectory = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "import-fuzzer-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }();
-  for (const char* name : {"/benchmark-data-0-pipeline-0-tensor-0.json",
-                           "/benchmark-data-0-pipeline-1-tensor-0.json"}) {
-    std::ofstream(kDirectory + name, std::ios::binary) << text;
+  static const test::TemporaryDirectory kDirectory;
+  for (const char* name :
+       {"benchmark-data-0-pipeline-0-tensor-0.json", "benchmark-data-0-pipeline-1-tensor-0.json"}) {
+    std::ofstream(kDirectory / name, std::ios::binary) << text;
   }
   Timeline timeline;
-  if (importer::read_megascan(kDirectory, timeline).is_ok())
+  if (importer::read_megascan(kDirectory.path(), timeline).is_ok())
     try_run(std::move(timeline), shipped());
 }
 
 /// The same file of two ranks.
 void try_pytorch(const std::string& text) {
-  static const std::string kDirectory = [] {
-    std::string name = (std::filesystem::temp_directory_path() / "import-fuzzer-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) std::abort();
-    return name;
-  }();
-  for (const char* name : {"/rank-0.json", "/rank-1.json"})
-    std::ofstream(kDirectory + name, std::ios::binary) << text;
-  (void)importer::format_of({kDirectory + "/rank-0.json"});
+  static const test::TemporaryDirectory kDirectory;
+  for (const char* name : {"rank-0.json", "rank-1.json"})
+    std::ofstream(kDirectory / name, std::ios::binary) << text;
+  (void)importer::format_of({kDirectory / "rank-0.json"});
   Timeline timeline;
-  if (importer::read_pytorch({kDirectory}, timeline).is_ok())
+  if (importer::read_pytorch({kDirectory.path()}, timeline).is_ok())
     try_run(std::move(timeline), shipped());
 }
 
@@ -102,7 +94,8 @@ void try_table(const std::string& text) {
   OperationTable table;
   if (!OperationTable::parse(text, table).is_ok()) return;
   Timeline timeline;
-  timeline.tracks = {{.place = {.pp = 0}, .stream = "a"}, {.place = {.pp = 1}, .stream = "b"}};
+  timeline.tracks = {{.coordinates = {.pp = 0}, .stream = "a"},
+                     {.coordinates = {.pp = 1}, .stream = "b"}};
   for (const char* name : {"a", "forward-send", "forward-recv"}) {
     for (const std::uint32_t track : {0U, 1U}) {
       timeline.operations.push_back({.begin_ns = 1,

@@ -7,28 +7,19 @@ import array
 import math
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-import told_skips  # noqa: E402
+import in_directory  # noqa: E402
+import reported_skips  # noqa: E402
 
 PROGRAM, LAUNCHER = sys.argv[1], sys.argv[2:]
 TIME_LIMIT_S = 120
 GROUPS = ("exp_avg/", "exp_avg_sq/")
 
 
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="gpt_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
-
+class Case(in_directory.InDirectory):
     def start(self, words, dp=1, tp=1, pp=1, ranks=None):
         """The finished process."""
         count = ranks or dp * tp * pp
@@ -77,4 +68,4 @@ def largest_difference(path, other):
 
 
 def main():
-    told_skips.main("-v")
+    reported_skips.main("-v")

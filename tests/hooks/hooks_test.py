@@ -10,7 +10,7 @@ import sys
 MEGASCOPE, HOOKED, ALONE, AT_LOAD, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
 import recorded_case  # noqa: E402
-import told_skips  # noqa: E402
+import reported_skips  # noqa: E402
 
 STEPS = 5
 
@@ -258,4 +258,4 @@ class WithoutMpi(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

@@ -13,7 +13,7 @@ import unittest
 MEGASCOPE, SHOWN, FORTRAN, TOOLS, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
 import recorded_case  # noqa: E402
-import told_skips  # noqa: E402
+import reported_skips  # noqa: E402
 
 
 class Case(recorded_case.Case):
@@ -121,4 +121,4 @@ class Fortran(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

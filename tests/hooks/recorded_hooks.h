@@ -4,13 +4,12 @@
 #include "core/hooks/hooks.h"
 #include "core/record/user_regions.h"
 #include "core/trace/reader.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <stdlib.h>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,16 +23,7 @@ inline constexpr std::uint8_t kAll = kRegions | kTensors | kShows;
 
 class HookRecorder : public testing::Test {
  protected:
-  HookRecorder() {
-    char name[] = "/tmp/hooks-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~HookRecorder() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
-
-  std::string path() const { return directory_ + "/rank-0.mgt"; }
+  std::string path() const { return directory_ / "rank-0.mgt"; }
 
   /// Runs `tell` in a child process that records; true: it ended by itself with 0.
   bool in_child(const std::function<void(Recorder&)>& annotate, const StepWindow& window = {},
@@ -99,7 +89,7 @@ class HookRecorder : public testing::Test {
   }
 
   std::uint8_t gate_ = kAll;
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
   std::unique_ptr<trace::TraceFile> file_;
 };
 

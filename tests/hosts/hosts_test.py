@@ -1,4 +1,4 @@
-"""Jobs over several hosts without a batch system: run directories, hosts, clocks, and pieces that are joined afterwards.
+"""Jobs over several hosts without a batch system: run directories, hosts, clocks, and fragments that are joined afterwards.
 
   hosts_test.py LIBRARY MEGASCOPE RING PINGPONG MPIRUN...
 
@@ -10,12 +10,11 @@ import glob
 import gzip
 import json
 import os
-import shutil
 import sys
-import tempfile
 import unittest
 
 import hosts
+import in_directory
 import relay
 from hosts import LIMIT_S, NAMES
 
@@ -32,12 +31,12 @@ LATE_US = 2000  # how late even the quickest message may be on a busy machine
 FAKE_TIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     machines = hosts.Hosts()
+    parent = "/tmp"
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="hosts_test.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        super().setUp()
         self.job = hosts.Job(self.machines, self.directory, MPIRUN)
 
     def run_ring(self, ranks=4, preload=LIBRARY, network=hosts.NETWORK, **variables):
@@ -107,7 +106,7 @@ class SharedDirectory(Case):
 
 
 class OwnDirectories(Case):
-    def test_pieces_of_hosts_make_one_run(self):
+    def test_fragments_of_hosts_make_one_run(self):
         here = f"{self.directory}/local"
         text = self.run_ring(MEGASCOPE_OUT=f"{here}/run", MEGASCOPE_SCRATCH=here, MEGASCOPE_CLOCK="monotonic")
         self.assertIn("the run directory is not visible on right: its traces stay there, in", " ".join(text.split()))

@@ -78,7 +78,7 @@ TEST(ChromeTimeline, BeginAndEndNestPerTrack) {
                     .track = 1,
                     .is_pair = true}));  // until mend()
   EXPECT_THAT(timeline.notes,
-              ElementsAre("1 events are no operations (counters, flows, marks) and were omitted"));
+              ElementsAre("1 events are not operations (counters, flows, marks) and were omitted"));
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingEnd), 1u);
   EXPECT_EQ(timeline.repairs.first(RepairKind::kMissingEnd), "event 2");
   EXPECT_EQ(timeline.repairs.count(RepairKind::kMissingBegin),
@@ -115,20 +115,21 @@ TEST(ChromeTimeline, CoordinatesAreReadOnlyFromWholeWords) {
 
 TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":"1","dur":1})"),
-            "event 1: \"ts\" is missing or no number");
+            "event 1: \"ts\" is missing or not a number");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1e300,"dur":1})"),
             "event 1: \"ts\" is out of range");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":"1"})"),
-            "event 1: \"dur\" is no number");
+            "event 1: \"dur\" is not a number");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":[1]})"),
-            "event 1: \"dur\" is no number");
+            "event 1: \"dur\" is not a number");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":-1e300})"),
             "event 1: \"dur\" is out of range");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"), "event 1: it has no name");
-  EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: it has no name");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"X","ts":1,"dur":1})"),
+            "event 1: \"name\" is missing or empty");
+  EXPECT_EQ(refusal_of_event(R"({"ph":"B","ts":1})"), "event 1: \"name\" is missing or empty");
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":"3"}})"),
-            "event 1: \"args.step\" is no number");
-  const std::string no_step = "event 1: \"args.step\" is no whole number from 0 to 2147483647";
+            "event 1: \"args.step\" is not a number");
+  const std::string no_step = "event 1: \"args.step\" is not a whole number from 0 to 2147483647";
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":1.9}})"),
             no_step);
   EXPECT_EQ(refusal_of_event(R"({"ph":"X","name":"a","ts":1,"dur":1,"args":{"step":-3}})"),
@@ -139,13 +140,13 @@ TEST(ChromeTimeline, ErrorsNameTheEventAndWhatIsWrong) {
 
 TEST(ChromeTimeline, WhatIsNoJsonIsRefused) {
   EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":NaN,"dur":1})"),
-              HasSubstr("no JSON behind byte"));
+              HasSubstr("invalid JSON after byte"));
   EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a","ts":1e999,"dur":1})"),
-              HasSubstr("a number is too large behind byte"));
-  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a)"), HasSubstr("in or behind event 1"));
-  EXPECT_THAT(refusal(""), HasSubstr("no JSON"));
-  EXPECT_EQ(refusal("{}"), "there is no array of events in it");
-  EXPECT_EQ(refusal(R"({"traceEvents":{"ph":"X"}})"), "there is no array of events in it");
+              HasSubstr("a number is too large after byte"));
+  EXPECT_THAT(refusal_of_event(R"({"ph":"X","name":"a)"), HasSubstr("in or after event 1"));
+  EXPECT_THAT(refusal(""), HasSubstr("invalid JSON"));
+  EXPECT_EQ(refusal("{}"), "it contains no array of events");
+  EXPECT_EQ(refusal(R"({"traceEvents":{"ph":"X"}})"), "it contains no array of events");
   EXPECT_THAT(read("[1,null,\"x\",[],{}]").operations, IsEmpty());
 }
 
@@ -153,8 +154,8 @@ TEST(ChromeTimeline, TheLastBracketMayMiss) {
   const std::string event = R"({"ph":"X","name":"a","pid":0,"tid":0,"ts":1,"dur":1})";
   EXPECT_THAT(read("[" + event).operations, SizeIs(1));
   EXPECT_THAT(read("[" + event + ",\n").operations, SizeIs(1));
-  EXPECT_THAT(refusal("[" + event + R"(,{"ph":"X","na)"), HasSubstr("in or behind event 1"));
-  EXPECT_THAT(refusal("[" + event + " and more"), HasSubstr("in or behind event 1"));
+  EXPECT_THAT(refusal("[" + event + R"(,{"ph":"X","na)"), HasSubstr("in or after event 1"));
+  EXPECT_THAT(refusal("[" + event + " and more"), HasSubstr("in or after event 1"));
 }
 
 TEST(ChromeTimeline, NestsAsDeepAsTheFileLikes) {
@@ -178,8 +179,8 @@ TEST(ChromeTimeline, OperationsThatAreThereTwiceAreTakenOnce) {
   ASSERT_THAT(timeline.operations, SizeIs(2));
   EXPECT_EQ(timeline.names[timeline.operations[0].name], "b");
   EXPECT_THAT(timeline.repairs.notes(),
-              ElementsAre("1 operations are in the file more than once (first: \"a\" at 1 us): "
-                          "they were taken once"));
+              ElementsAre("1 operations occur in the file more than once (first: \"a\" at 1 us): "
+                          "each was read once"));
 }
 
 TEST(GzipStream, ReadsWhatIsCompressedAndReportsDamage) {

@@ -4,11 +4,10 @@ import gzip
 import json
 import os
 import resource
-import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 
 MEGASCOPE = sys.argv[1]
 MOST_BYTES = 2 << 30
@@ -18,22 +17,14 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="import_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = os.path.join(self.directory, "run")
-
+class Case(in_directory.InDirectory):
     def call(self, *words, code=0, timeout=120):
-        result = subprocess.run([MEGASCOPE, *words], cwd=self.directory, capture_output=True, text=True, timeout=timeout,
-                                preexec_fn=limit_memory if words[0] == "import" else None)
+        result = self.finished(MEGASCOPE, *words, before=limit_memory if words[0] == "import" else None, limit_s=timeout)
         self.assertIn(result.returncode, code if isinstance(code, tuple) else (code,), result.stdout + result.stderr)
         return result
 
     def write(self, name, content):
-        path = os.path.join(self.directory, name)
+        path = self.path(name)
         with (gzip.open if name.endswith(".gz") else open)(path, "wt") as file:
             file.write(content if isinstance(content, str) else json.dumps(content))
         return path

@@ -58,7 +58,7 @@ TEST(ParallelGrid, RefusesWhatItCannotRead) {
   for (const char* text : {"", "tp", "tp=0", "tp=-1", "tp=x", "tp=4x", "cp=2", "order=tp-pp",
                            "order=tp-tp-pp", "tp=2,,", "tp=99999999999"}) {
     ParallelGrid grid;
-    EXPECT_THAT(ParallelGrid::parse(text, grid).message(), HasSubstr("of the parallel sizes"))
+    EXPECT_THAT(ParallelGrid::parse(text, grid).message(), HasSubstr("in the parallel sizes"))
         << text;
   }
   ParallelGrid grid;
@@ -98,7 +98,7 @@ TEST(ParallelGrid, HasTheOrderThatRanksShow) {
   ASSERT_TRUE(ParallelGrid::around(timeline, grid).is_ok());
   EXPECT_EQ(grid.size(), 8) << "a worker that was not traced counts";
   EXPECT_EQ(grid.rank_of({.dp = 1, .pp = 0, .tp = 0}), 1) << "tensor, data, pipeline";
-  EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("they are numbered anew")));
+  EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("ranks were renumbered")));
 }
 
 TEST(JsonEvents, HaveListsOfNumbers) {
@@ -116,7 +116,7 @@ TEST(JsonEvents, HaveListsOfNumbers) {
   EXPECT_THAT(list, ElementsAre(-1)) << "of the event itself, and not the one before";
   std::string many = "[{\"a\":[0";
   for (int i = 0; i < 1 << 20; ++i) many += ",0";
-  EXPECT_EQ(read(many + "]}]", list).message(), "event 0: a list of more than 2^20 numbers");
+  EXPECT_EQ(read(many + "]}]", list).message(), "event 0: a list has more than 2^20 numbers");
 }
 
 TEST(OperationTable, ReadsWhatIsShipped) {
@@ -137,24 +137,25 @@ TEST(OperationTable, ErrorsNameTheOperation) {
   };
   const std::string of = "operation \"my-op\": ";
   EXPECT_EQ(refusal("3"), of + "not an object");
-  EXPECT_EQ(refusal("{}"), of + "no \"kind\"");
+  EXPECT_EQ(refusal("{}"), of + "\"kind\" is missing");
   EXPECT_THAT(refusal(R"({"kind":"gossip"})"),
-              HasSubstr(of + "kind \"gossip\" is none of compute, send"));
+              HasSubstr(of + "kind \"gossip\" is unknown, the kinds are compute, send"));
   EXPECT_EQ(refusal(R"({"kind":7})"), of + "\"kind\" is not a string");
   EXPECT_EQ(refusal(R"({"kind":"allreduce"})"),
             of + R"("over" must be dp, tp, pp, world or "pp ends")");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"world","to":1,"channel":"a"})"),
-            of + "messages go over dp, tp or pp");
+            of + R"("over" of a message must be dp, tp or pp)");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":1})"), of + "a message needs a \"channel\"");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","channel":"a"})"),
-            of + R"("to" and "from" say how far away the other end is: not 0)");
+            of + R"("to" and "from" are distances to the other end and must not be 0)");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":4294967297,"channel":"a"})"),
             of + "\"to\" is out of range");
   EXPECT_EQ(refusal(R"({"kind":"send","over":"pp","to":1.5,"channel":"a"})"),
             of + "\"to\" is not an integer");
   EXPECT_EQ(refusal(R"({"kind":"exchange","over":"pp","to":1,"from":1,"channel":"a"})"),
             of + "an exchange needs a \"channel_back\"");
-  EXPECT_EQ(refusal(R"({"kind":"compute","colour":"red"})"), of + "\"colour\" means nothing here");
+  EXPECT_EQ(refusal(R"({"kind":"compute","colour":"red"})"),
+            of + "\"colour\" is not a known field");
   OperationTable table;
   EXPECT_EQ(OperationTable::parse("[1", table).message(),
             "the table of operations is not a JSON object");

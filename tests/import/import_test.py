@@ -131,15 +131,15 @@ class BadInput(Case):
         self.assertFalse(os.path.exists(self.run_directory))
 
     def test_chrome(self):
-        for event, says in (({**self.EVENT, "ts": "1"}, '"ts" is missing or no number'),
-                            ({**self.EVENT, "args": {"step": "x"}}, '"args.step" is no number'),
+        for event, says in (({**self.EVENT, "ts": "1"}, '"ts" is missing or not a number'),
+                            ({**self.EVENT, "args": {"step": "x"}}, '"args.step" is not a number'),
                             ({**self.EVENT, "ts": 1e300}, '"ts" is out of range'),
-                            ({**self.EVENT, "ts": float("nan")}, "no JSON behind byte"),
-                            ({**self.EVENT, "ts": float("inf")}, "no JSON behind byte")):
+                            ({**self.EVENT, "ts": float("nan")}, "invalid JSON after byte"),
+                            ({**self.EVENT, "ts": float("inf")}, "invalid JSON after byte")):
             self.refuse(self.write("bad.json", [self.EVENT, event]), "event 1")
             self.refuse(self.write("bad.json", [self.EVENT, event]), says)
-        self.refuse(self.write("empty.json", ""), "no JSON")
-        self.refuse(self.write("none.json", []), "there are no operations")
+        self.refuse(self.write("empty.json", ""), "invalid JSON")
+        self.refuse(self.write("none.json", []), "contains no operations")
         self.refuse(self.write("object.json", {}), "no array of events")
         self.refuse(os.path.join(self.directory, "nowhere.json"), "cannot open")
 
@@ -161,7 +161,7 @@ class BadInput(Case):
 
     def test_places_beyond_the_sizes(self):
         self.refuse(self.write("wide.json", [self.EVENT, {**self.EVENT, "pid": 4}]), "rank 4 does not fit", "--parallel", "dp=4")
-        self.refuse(self.write("ids.json", [{**self.EVENT, "pid": 2**31}]), "its numbers are no ranks")
+        self.refuse(self.write("ids.json", [{**self.EVENT, "pid": 2**31}]), "its numbers are not ranks")
 
     def test_sizes_that_cannot_be_read(self):
         result = self.call("import", self.write("t.json", [self.EVENT]), "--out", self.run_directory, "--parallel", "tp=zero", code=2)
@@ -176,7 +176,7 @@ class BadInput(Case):
     def test_a_bad_table(self):
         table = self.write("table.json", {"forward-send": {"kind": "gossip"}})
         result = self.call("import", self.write("t.json", [self.EVENT]), "--out", self.run_directory, "--operations", table, code=2)
-        self.assertIn('table.json: operation "forward-send": kind "gossip" is none of', result.stderr)
+        self.assertIn('table.json: operation "forward-send": kind "gossip" is unknown, the kinds are', result.stderr)
 
     def test_twice_and_far_apart(self):
         self.call("import", self.write("t.json", [self.EVENT, self.EVENT, {**self.EVENT, "ts": 9e14, "args": {"step": 2_000_000_000}}]),
@@ -208,7 +208,7 @@ class BadInput(Case):
         damaged = os.path.join(traces, "benchmark-data-2-pipeline-1-tensor-0.json")
         os.truncate(damaged, os.path.getsize(damaged) // 2)
         result = self.call("import", "--from", "megascan", traces, "--out", self.run_directory)
-        self.assertIn("tensor-0.json: no JSON behind byte", result.stderr)
+        self.assertIn("tensor-0.json: invalid JSON after byte", result.stderr)
         self.assertIn("this worker was omitted", result.stderr)
         self.assertIn("of 5 workers", result.stdout)
         found = self.analyze(code=1)
@@ -280,11 +280,11 @@ class OwnChromeFile(Case):
 
     def test_damage_is_named(self):
         head = '{"otherData":{"generator":"megascope 0.1.0"},"traceEvents":['
-        for event, part in (('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":-1,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
-                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":16777216,"tid":1,"ts":0,"dur":1}', '"pid" is no rank'),
+        for event, part in (('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":-1,"tid":1,"ts":0,"dur":1}', '"pid" is not a rank'),
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":16777216,"tid":1,"ts":0,"dur":1}', '"pid" is not a rank'),
                             ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":-4,"dur":1}', '"ts" is missing or out of range'),
-                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":4,"dur":"4"}', '"dur" is no number'),
-                            ('{"ph":"s","name":"message","cat":"message","id":"0x1","pid":0,"tid":1,"ts":4}', "an arrow without a call")):
+                            ('{"ph":"X","name":"MPI_Send","cat":"p2p","pid":0,"tid":1,"ts":4,"dur":"4"}', '"dur" is not a number'),
+                            ('{"ph":"s","name":"message","cat":"message","id":"0x1","pid":0,"tid":1,"ts":4}', "an arrow has no call")):
             path = self.write("damaged.json", head + event + "]}")
             result = self.call("import", path, "--out", self.run_directory, code=2)
             self.assertIn("event 0: " + part, result.stderr)

@@ -1,12 +1,11 @@
 #include "analysis/import/megascan_timeline.h"
 
 #include "analysis/import/mend.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
-#include <stdlib.h>
 
 /// MegaScan's directories: exact times by hand, and what is refused.
 namespace megascope::importer {
@@ -19,28 +18,21 @@ using testing::SizeIs;
 
 class MegascanTimeline : public testing::Test {
  protected:
-  MegascanTimeline() {
-    char name[] = "/tmp/megascan-timeline-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~MegascanTimeline() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory_ + "/" + name) << text;
+    std::ofstream(directory_ / name) << text;
   }
   void write_worker(const std::string& rows) const {
     write("benchmark-data-0-pipeline-0-tensor-0.json", "[" + rows + "]");
   }
-  std::string refusal() const {
+  std::string refusal() const { return refusal_of(directory_.path()); }
+  static std::string refusal_of(const std::string& directory) {
     Timeline timeline;
-    const Status status = read_megascan(directory_, timeline);
+    const Status status = read_megascan(directory, timeline);
     EXPECT_FALSE(status.is_ok());
     return status.message();
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
 constexpr char kBegin[] = R"({"name":"iteration","ph":"B","pad_before":0},)";
@@ -70,7 +62,7 @@ TEST_F(MegascanTimeline, IterationsBeginOnAllWorkersAtOnce) {
     {"name":"iteration","ph":"E","rel_ts":2000,"duration_wall":1999,"duration_cuda":1999}])");
   write("notes.json", "nothing of ours");
   Timeline timeline;
-  const Status status = read_megascan(directory_, timeline);
+  const Status status = read_megascan(directory_.path(), timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   // Iteration 0 begins at 7, the longest pause, and lasts 1100; iteration 1 begins 500 later.
   EXPECT_THAT(timeline.names, ElementsAre("forward", "send-warmup", "backward"));
@@ -111,7 +103,7 @@ TEST_F(MegascanTimeline, WhatDoesNotEndLastsAsUsual) {
       R"({"name":"forward","ph":"B","rel_ts":1},{"name":"forward","ph":"B","rel_ts":40},{"name":"forward","ph":"E","rel_ts":50},)" +
       kEnd);
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_.path(), timeline).is_ok());
   mend(timeline);
   EXPECT_THAT(
       timeline.operations,
@@ -132,7 +124,7 @@ TEST_F(MegascanTimeline, EndsWithoutABeginAndDoubledRowsAreMended) {
     {"name":"forward","ph":"E","rel_ts":79},)" +
                kEnd);
   Timeline timeline;
-  const Status status = read_megascan(directory_, timeline);
+  const Status status = read_megascan(directory_.path(), timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   mend(timeline);
   EXPECT_THAT(
@@ -155,7 +147,7 @@ TEST_F(MegascanTimeline, AnIterationThatHasOnlyABeginOfAnOperationIsOne) {  // f
                R"({"name":"f","ph":"B","rel_ts":20},{"name":"f","ph":"E","rel_ts":30},)" + kEnd +
                R"(,{"name":"f","ph":"B","rel_ts":12})");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_.path(), timeline).is_ok());
   mend(timeline);
   EXPECT_THAT(
       timeline.operations,
@@ -175,7 +167,7 @@ TEST_F(MegascanTimeline, AnIterationWithoutItsBeginOrEndKeepsItsNumber) {
   write("benchmark-data-0-pipeline-1-tensor-0.json",
         "[" + std::string(kBegin) + pair + kBegin + pair + kEnd + "," + kBegin + pair + kEnd + "]");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_.path(), timeline).is_ok());
   mend(timeline);
   ASSERT_THAT(timeline.operations, SizeIs(6));
   for (std::size_t i = 0; i < 6; ++i) {
@@ -193,21 +185,22 @@ TEST_F(MegascanTimeline, ErrorsNameTheFileTheEventAndWhatIsWrong) {
   };
   const std::string begin = R"({"name":"forward","ph":"B","rel_ts":5},)";
   EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B"},)"),
-              HasSubstr("tensor-0.json: event 1: \"rel_ts\" is missing or no number"));
+              HasSubstr("tensor-0.json: event 1: \"rel_ts\" is missing or not a number"));
   EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B","rel_ts":"5"},)"),
               HasSubstr("event 1: \"rel_ts\" is missing"));
   EXPECT_THAT(refusal_of(R"({"name":"forward","ph":"B","rel_ts":1e300},)"),
               HasSubstr("event 1: \"rel_ts\" is out of range"));
   EXPECT_THAT(refusal_of(begin + R"({"name":"forward","ph":"E","rel_ts":-4},)"),
               HasSubstr("event 2: \"rel_ts\" is negative"));
-  EXPECT_THAT(refusal_of(R"({"ph":"B","rel_ts":4},)"), HasSubstr("event 1: it has no name"));
+  EXPECT_THAT(refusal_of(R"({"ph":"B","rel_ts":4},)"),
+              HasSubstr("event 1: \"name\" is missing or empty"));
   write_worker(R"({"name":"iteration","ph":"B","pad_before":"0"})");
-  EXPECT_THAT(refusal(), HasSubstr("event 0: \"pad_before\" is no number"));
+  EXPECT_THAT(refusal(), HasSubstr("event 0: \"pad_before\" is not a number"));
   write_worker(R"({"name":"iteration","ph":"B","pad_before":-1})");
   EXPECT_THAT(refusal(), HasSubstr("event 0: \"pad_before\" is out of range"));
   write_worker(std::string(kBegin) +
                R"({"name":"iteration","ph":"E","rel_ts":1,"duration_wall":"1"})");
-  EXPECT_THAT(refusal(), HasSubstr("event 1: \"duration_wall\" is no number"));
+  EXPECT_THAT(refusal(), HasSubstr("event 1: \"duration_wall\" is not a number"));
 }
 
 constexpr char kProcess
@@ -223,7 +216,7 @@ TEST_F(MegascanTimeline, WhatMegascopeWroteIsTakenAsItWas) {
      "receives":[0,1,0,2],"collectives":[0,6,-1,3,4]},)" +
                kEnd);
   Timeline timeline;
-  const Status status = read_megascan(directory_, timeline);
+  const Status status = read_megascan(directory_.path(), timeline);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(timeline.notes, IsEmpty());
   EXPECT_THAT(timeline.operations, ElementsAre(Operation{.begin_ns = 5005,
@@ -274,7 +267,7 @@ TEST_F(MegascanTimeline, BeginsCountOnlyWhereAllFilesReportTheSame) {
   write("benchmark-data-0-pipeline-0-tensor-0.json", specified + kEnd + "]");
   write("benchmark-data-0-pipeline-1-tensor-0.json", "[" + std::string(kBegin) + kEnd + "]");
   Timeline timeline;
-  ASSERT_TRUE(read_megascan(directory_, timeline).is_ok());
+  ASSERT_TRUE(read_megascan(directory_.path(), timeline).is_ok());
   EXPECT_THAT(
       timeline.operations,
       ElementsAre(Operation{
@@ -294,29 +287,29 @@ TEST_F(MegascanTimeline, ErrorsNameWhatIsDefinedBadly) {
                       R"({"name":"a","ph":"B","rel_ts":1},{"name":"a","ph":"E","rel_ts":2,)" +
                       keys + "},");
   };
-  EXPECT_THAT(refusal_of(kProcess), HasSubstr("event 2: a second process in one file"));
+  EXPECT_THAT(refusal_of(kProcess), HasSubstr("event 2: the file contains more than one process"));
   EXPECT_THAT(refusal_of(R"({"name":"region","ph":"i","region":""},)"),
-              HasSubstr("event 2: a region without a name"));
+              HasSubstr("event 2: a region has no name"));
   EXPECT_THAT(
       refusal_of(R"({"name":"region","ph":"i","region":"a","role":99,"paradigm":0,"op":0},)"),
-      HasSubstr("\"role\" is missing, no integer, or out of range"));
+      HasSubstr("\"role\" is missing, not an integer, or out of range"));
   EXPECT_THAT(refusal_of(comm + comm), HasSubstr("event 3: \"comm\" does not follow"));
   EXPECT_THAT(
       refusal_of(
           R"({"name":"communicator","ph":"i","comm":0,"global_name":"x","kind":2,"my_rank":0},)"),
-      HasSubstr("no hexadecimal number"));
+      HasSubstr("not a hexadecimal number"));
   EXPECT_THAT(
       refusal_of(
           R"({"name":"communicator","ph":"i","comm":0,"global_name":"1","kind":2,"my_rank":0,"members":[0,1]},)"),
-      HasSubstr("has not 3 numbers each"));
+      HasSubstr("does not have 3 numbers per entry"));
   EXPECT_THAT(
       refusal_of(
           R"({"name":"communicator","ph":"i","comm":0,"global_name":"1","kind":2,"my_rank":0,"members":[5,-3,3]},)"),
       HasSubstr("beyond 2^24"));
   EXPECT_THAT(ends_with(R"("sends":[0,0,0])"),
-              HasSubstr("event 4: \"sends\" has not 4 numbers each"));
+              HasSubstr("event 4: \"sends\" does not have 4 numbers per entry"));
   EXPECT_THAT(ends_with(R"("sends":[1,0,0,8])"),
-              HasSubstr("\"sends\" is missing, no integer, or out of range"))
+              HasSubstr("\"sends\" is missing, not an integer, or out of range"))
       << "a communicator that is not defined";
   EXPECT_THAT(ends_with(R"("receives":[0,0,0.5,8])"), HasSubstr("\"receives\" is missing"));
   EXPECT_THAT(ends_with(R"("collectives":[0,-1,0,8,8])"), HasSubstr("\"collectives\" is missing"));
@@ -331,15 +324,14 @@ TEST_F(MegascanTimeline, ErrorsNameWhatIsDefinedBadly) {
 TEST_F(MegascanTimeline, OneFileAWorker) {
   write("benchmark-data-0-pipeline-0-tensor-0.json", "[]");
   write("benchmark-data-00-pipeline-0-tensor-0.json", "[]");
-  EXPECT_THAT(refusal(), HasSubstr("are of the same worker"));
+  EXPECT_THAT(refusal(), HasSubstr("belong to the same worker"));
 }
 
 TEST_F(MegascanTimeline, DirectoriesWithoutItsFilesAreRefused) {
   write("benchmark-data-0-pipeline-x-tensor-0.json", "[]");
   write("benchmark-data-0-pipeline-0-tensor-0.json.bak", "[]");
   EXPECT_THAT(refusal(), HasSubstr("no benchmark-data-<D>-pipeline-<P>-tensor-<T>.json"));
-  directory_ += "/nowhere";
-  EXPECT_THAT(refusal(), HasSubstr("cannot read"));
+  EXPECT_THAT(refusal_of(directory_ / "nowhere"), HasSubstr("cannot read"));
 }
 
 }  // namespace

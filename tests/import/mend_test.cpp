@@ -187,9 +187,10 @@ TEST(Repairs, MoreThanAHundredthIsRefusedAndOneNeverIs) {
   repairs.add(RepairKind::kDuplicate, "event 9");
   repairs.add(RepairKind::kOverlap, 150, "on compute");
   EXPECT_TRUE(repairs.check(false).is_ok());
-  EXPECT_EQ(repairs.check(true).message(),
-            "2 of 299 events need repair, and --strict forbids it: 1 operations end before they "
-            "begin (first: event 7); 1 operations are in the file more than once (first: event 9)");
+  EXPECT_EQ(
+      repairs.check(true).message(),
+      "2 of 299 events need repair, and --strict forbids it: 1 operations end before they "
+      "begin (first: event 7); 1 operations occur in the file more than once (first: event 9)");
   repairs.add(RepairKind::kDuplicate, "event 11");
   EXPECT_THAT(repairs.check(false).message(),
               HasSubstr("3 of 299 events need repair, more than 1 %"));

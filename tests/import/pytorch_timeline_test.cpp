@@ -4,14 +4,13 @@
 #include "analysis/import/mend.h"
 #include "analysis/import/source_kind.h"
 #include "analysis/import/timeline_run.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 #include <zlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <stdlib.h>
 
 /// PyTorch profiler files, written by hand after Kineto's output_json.cpp: what operations, steps,
 /// groups and messages become.
@@ -25,16 +24,8 @@ using testing::SizeIs;
 
 class PytorchTimeline : public testing::Test {
  protected:
-  PytorchTimeline() {
-    char name[] = "/tmp/pytorch-timeline-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~PytorchTimeline() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
   void write(const std::string& name, const std::string& text) const {
-    std::ofstream(directory_ + "/" + name) << text;
+    std::ofstream(directory_ / name) << text;
   }
   /// A file as Kineto writes it. base_ns: of the times.
   void write_rank(const std::string& file, int rank, const std::string& events,
@@ -49,8 +40,8 @@ class PytorchTimeline : public testing::Test {
   }
   Timeline read() const {
     Timeline timeline;
-    timeline.source = directory_;
-    const Status status = read_pytorch({directory_}, timeline);
+    timeline.source = directory_.path();
+    const Status status = read_pytorch({directory_.path()}, timeline);
     EXPECT_TRUE(status.is_ok()) << status.message();
     return timeline;
   }
@@ -68,12 +59,12 @@ class PytorchTimeline : public testing::Test {
   }
   std::string refusal() const {
     Timeline timeline;
-    const Status status = read_pytorch({directory_}, timeline);
+    const Status status = read_pytorch({directory_.path()}, timeline);
     EXPECT_FALSE(status.is_ok());
     return status.message();
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
 };
 
 std::string event(const std::string& kind, const std::string& name, const std::string& where,
@@ -156,8 +147,9 @@ TEST_F(PytorchTimeline, KernelsGetTheStepInWhichTheyWereStarted) {
   EXPECT_EQ(timeline.tracks[0].stream, "stream 7");
   EXPECT_EQ(timeline.tracks[1].coordinates.rank, 2);
   EXPECT_EQ(timeline.sizes.dp, 4);
-  EXPECT_THAT(timeline.notes, ElementsAre(HasSubstr("3 events are no operations"),
-                                          HasSubstr("clocks of the nodes are taken as one")));
+  EXPECT_THAT(timeline.notes,
+              ElementsAre(HasSubstr("3 events are not operations"),
+                          HasSubstr("clocks of the nodes are assumed to be synchronised")));
 }
 
 TEST_F(PytorchTimeline, WithoutAGpuOperationsOfPytorchHaveTheStep) {
@@ -307,7 +299,7 @@ TEST_F(PytorchTimeline, FilesOfABuildWithoutKinetoCountFromTheirOwnBegin) {
   };
   write("rank-0.11.pt.trace.json", legacy(1000));
   write("rank-1.12.pt.trace.json", legacy(7));
-  EXPECT_EQ(format_of({directory_ + "/rank-0.11.pt.trace.json"}), "pytorch");
+  EXPECT_EQ(format_of({directory_ / "rank-0.11.pt.trace.json"}), "pytorch");
   const std::unique_ptr<TimelineRun> both = run();
   EXPECT_FALSE(both->timeline().has_common_clock);
   EXPECT_EQ(both->timeline().operations[0].begin_ns, 0u);
@@ -327,10 +319,9 @@ TEST_F(PytorchTimeline, DamageIsCountedAndAFileThatCannotBeReadIsLeftOut) {
   EXPECT_EQ(timeline.repairs.first(RepairKind::kNegativeDuration), "rank0.json, event 3");
   EXPECT_THAT(
       timeline.notes,
-      ElementsAre(
-          HasSubstr("memory.json: there is no array of events in it; this file was omitted"),
-          HasSubstr("rank1.json: no JSON behind byte"), HasSubstr("3 events"),
-          HasSubstr("clocks")));
+      ElementsAre(HasSubstr("memory.json: it contains no array of events; this file was omitted"),
+                  HasSubstr("rank1.json: invalid JSON after byte"), HasSubstr("3 events"),
+                  HasSubstr("clocks")));
 }
 
 TEST_F(PytorchTimeline, EqualOperationsOnTheCpuAreTwoAndOnAStreamOne) {
@@ -348,10 +339,10 @@ TEST_F(PytorchTimeline, EqualOperationsOnTheCpuAreTwoAndOnAStreamOne) {
 }
 
 TEST_F(PytorchTimeline, RefusalsNameTheFile) {
-  EXPECT_THAT(refusal(), HasSubstr("no *.json and no *.json.gz in " + directory_));
+  EXPECT_THAT(refusal(), HasSubstr(directory_.path() + " contains no *.json and no *.json.gz"));
   write("a.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
   write("b.json", R"({"traceEvents": [{"ph": "X", "name": "k", "ts": 1, "dur": 1}]})");
-  EXPECT_THAT(refusal(), HasSubstr("a.json: the file specifies no rank; give it"));
+  EXPECT_THAT(refusal(), HasSubstr("a.json: the file specifies no rank; add"));
   write_rank("b.json", -4, step_with(kernel("200")));
   write_rank("a.json", 0, step_with(kernel("1e300")));
   EXPECT_THAT(refusal(), HasSubstr("a.json: event 3: \"ts\" is out of range"));

@@ -4,11 +4,9 @@
 #include "core/record/value_fact.h"
 #include "core/trace/run_files.h"
 #include "core/trace/trace_writer.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
-
-#include <filesystem>
-#include <stdlib.h>
 
 /// Timelines as runs, and as native traces of them.
 namespace megascope::importer {
@@ -115,12 +113,11 @@ std::vector<std::string> calls_of(const RecordSource& run, std::int32_t rank, Lo
 
 TEST(TimelineRun, SurvivesANativeTrace) {
   const auto run = run_of(two_stages(), "pp=2");
-  char name[] = "/tmp/timeline-run-XXXXXX";
-  const std::string directory = mkdtemp(name);
-  ASSERT_TRUE(trace::write_run(*run, directory).is_ok());
+  const test::TemporaryDirectory directory;
+  ASSERT_TRUE(trace::write_run(*run, directory.path()).is_ok());
   std::unique_ptr<trace::RunSource> again;
   std::vector<std::string> problems;
-  const Status status = trace::RunSource::open(directory, {}, again, problems);
+  const Status status = trace::RunSource::open(directory.path(), {}, again, problems);
   ASSERT_TRUE(status.is_ok()) << status.message();
   EXPECT_THAT(problems, IsEmpty());
   EXPECT_THAT(again->world_ranks(), ElementsAre(0, 1));
@@ -140,7 +137,6 @@ TEST(TimelineRun, SurvivesANativeTrace) {
     EXPECT_THAT(source->process(0).regions, SizeIs(3));  // its own, not those of others
     EXPECT_EQ(source->process(0).locations[1].name, "compute (2)");
   }
-  std::filesystem::remove_all(directory);
 }
 
 TEST(TimelineRun, HalvesTheBytesOfAnExchange) {
@@ -176,7 +172,7 @@ TEST(TimelineRun, RefusesWhatDoesNotFit) {
   Timeline empty;
   empty.source = "empty.json";
   run_of(empty, "pp=2", &refusal);
-  EXPECT_EQ(refusal, "there are no operations in empty.json");
+  EXPECT_EQ(refusal, "empty.json contains no operations");
 }
 
 TEST(TimelineRun, SaysThatThereAreNoSteps) {

@@ -7,9 +7,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 import launch  # noqa: E402
 
 BUILD = os.environ["MEGASCOPE_TEST_BUILD"]
@@ -54,7 +54,7 @@ class Tree:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     """A test with a directory of its own; the tree is the module's."""
 
     tree: Tree
@@ -65,12 +65,15 @@ class Case(unittest.TestCase):
         cls.addClassCleanup(cls.tree.close)
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="case.", dir=self.tree.directory)
+        self.parent = self.tree.directory
+        super().setUp()
+
+    def environment(self, **variables):
+        return clean_environment(**variables)
 
     def call(self, *words, **variables):
         """Standard output of a command that must succeed, in the test's directory."""
-        result = subprocess.run(words, cwd=self.directory, env=clean_environment(**variables), capture_output=True, text=True,
-                                timeout=100)
+        result = self.finished(*words, **variables)
         self.assertEqual(result.returncode, 0, f"{words}\n{result.stdout}\n{result.stderr}")
         return result.stdout
 

@@ -1,4 +1,4 @@
-"""Every #include: modules include downwards only, each vendor header has one home, the environment one reader."""
+"""Every #include: modules include modules of lower layers only, each vendor header has one home, the environment one reader."""
 
 import os
 import re
@@ -29,30 +29,30 @@ VENDORS = [
      ("core", "mpi_layer", "gpu_layer", "plugin", "analysis", "kernels")),
 ]
 ENVIRONMENT = re.compile(r"\b(getenv|secure_getenv|setenv|putenv|unsetenv|environ)\b")
-READS_ENVIRONMENT = ("core/config/", "plugin/api/stub.c")  # the stub is in programs, without anything else of ours
+READS_ENVIRONMENT = ("core/config/", "plugin/api/stub.c")  # the stub is linked into programs, without other code of MegaScope
 # The library never ends the application and never writes to its stdout.
-GUEST_ROOMS = ("core/", "mpi_layer/", "plugin/run/", "plugin/api/", "plugin/nvtx/")
-GUEST = re.compile(r"std::cout|(?<![\w.>:])printf\s*\(|\bputs\s*\(|(?<![\w.>])(?:std::)?(?:exit|abort)\s*\(")
+LIBRARY_MODULES = ("core/", "mpi_layer/", "plugin/run/", "plugin/api/", "plugin/nvtx/")
+ENDS_OR_PRINTS = re.compile(r"std::cout|(?<![\w.>:])printf\s*\(|\bputs\s*\(|(?<![\w.>])(?:std::)?(?:exit|abort)\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)")', re.MULTILINE)
 
 
-def levels_of(root):
-    """{module: level} as CMake has them; a module is a directory whose CMakeLists.txt adds a layer."""
-    levels = {}
+def layers_of(root):
+    """{module: layer} as CMake has them; a module is a directory whose CMakeLists.txt adds a layer."""
+    layers = {}
     for path in repository.files(root):
         layer = path.endswith("/CMakeLists.txt") and path.split("/")[0] not in OUTSIDE and LAYER.search(repository.read(root, path))
         if layer:
-            levels[os.path.dirname(path)] = float(layer[1])
-    return levels
+            layers[os.path.dirname(path)] = float(layer[1])
+    return layers
 
 
-# A file belongs to the longest prefix. Modules of one level never include each other; decimals order the modules of one parent
+# A file belongs to the longest prefix. Modules of one layer never include each other; decimals order the modules of one parent
 # directory only.
-LEVELS = levels_of(ROOT)
+LAYERS = layers_of(ROOT)
 
 
 def module_of(path):
-    modules = [module for module in LEVELS if path.startswith(module + "/")]
+    modules = [module for module in LAYERS if path.startswith(module + "/")]
     return max(modules, key=len) if modules else None
 
 
@@ -60,10 +60,10 @@ def sideways_or_upward(path, included):
     module, other = module_of(path), module_of(included)
     if other is None or module == other:
         return None
-    if LEVELS[other] >= LEVELS[module]:
-        return f"{included} is of level {LEVELS[other]}, not below {module} ({LEVELS[module]})"
-    if int(LEVELS[other]) == int(LEVELS[module]) and os.path.dirname(other) != os.path.dirname(module):
-        return f"{included} is beside {module}: decimals order the modules of one parent directory only"
+    if LAYERS[other] >= LAYERS[module]:
+        return f"{included} is of layer {LAYERS[other]}, not below {module} ({LAYERS[module]})"
+    if int(LAYERS[other]) == int(LAYERS[module]) and os.path.dirname(other) != os.path.dirname(module):
+        return f"{included} is of another directory than {module}: decimals order the modules of one parent directory only"
     return None
 
 
@@ -98,27 +98,27 @@ def word_problems(path, code):
     for number, line in enumerate(code.splitlines(), 1):
         if ENVIRONMENT.search(line) and not path.startswith(READS_ENVIRONMENT):
             problems.append(f"{path}:{number}: the environment is read in core/config only")
-        if GUEST.search(line) and path.startswith(GUEST_ROOMS):
-            problems.append(f"{path}:{number}: a guest does not exit, abort or write to stdout")
+        if ENDS_OR_PRINTS.search(line) and path.startswith(LIBRARY_MODULES):
+            problems.append(f"{path}:{number}: library code does not exit, abort or write to stdout")
     return problems
 
 
-def table_problems(text, levels):
-    """Rows of docs/architecture.md (| level | `directory`, ... |) that are not the levels of CMake; directories without a row."""
+def table_problems(text, layers):
+    """Rows of docs/architecture.md (| layer | `directory`, ... |) that are not the layers of CMake; directories without a row."""
     problems, seen = [], set()
-    for level, names in re.findall(r"^\| ([\d.]+) \| ((?:`[\w/]+`,? ?)+)", text, re.MULTILINE):
+    for layer, names in re.findall(r"^\| ([\d.]+) \| ((?:`[\w/]+`,? ?)+)", text, re.MULTILINE):
         for name in re.findall(r"`([\w/]+)`", names):
             seen.add(name)
-            inside = [one for module, one in levels.items() if module == name or module.startswith(name + "/")]
+            inside = [one for module, one in layers.items() if module == name or module.startswith(name + "/")]
             # A row may be a whole directory, such as analysis, of layer 1.
-            if not inside or (levels.get(name, float(level)) != float(level)) or any(int(one) != int(float(level)) for one in inside):
-                problems.append(f"docs/architecture.md: {name} is not of layer {level} in CMake")
-    return problems + [f"docs/architecture.md: no row for {module}" for module in levels
+            if not inside or (layers.get(name, float(layer)) != float(layer)) or any(int(one) != int(float(layer)) for one in inside):
+                problems.append(f"docs/architecture.md: {name} is not of layer {layer} in CMake")
+    return problems + [f"docs/architecture.md: no row for {module}" for module in layers
                        if not any(module == name or module.startswith(name + "/") for name in seen)]
 
 
 def main(root):
-    problems = table_problems(repository.read(root, "docs/architecture.md"), LEVELS)
+    problems = table_problems(repository.read(root, "docs/architecture.md"), LAYERS)
     for path in repository.files(root):
         if not repository.is_code(path):
             continue

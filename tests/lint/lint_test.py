@@ -1,6 +1,7 @@
 """The lint tests find what they look for, and nothing else."""
 
 import contextlib
+import fnmatch
 import io
 import os
 import tempfile
@@ -14,6 +15,7 @@ import check_includes
 import check_sizes
 import check_words
 import glossary
+import repository
 
 
 def includes(path, text):
@@ -46,7 +48,7 @@ class Includes(unittest.TestCase):
 
     def test_upward_is_found_with_its_line(self):
         self.assertEqual(includes("core/base/a.h", '\n#include "core/config/b.h"\n'),
-                         ["core/base/a.h:2: core/config/b.h is of level 0.2, not below core/base (0.1)"])
+                         ["core/base/a.h:2: core/config/b.h is of layer 0.2, not below core/base (0.1)"])
 
     def test_sideways_is_found(self):
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "analysis/common/b.h"\n')), 1)
@@ -54,20 +56,20 @@ class Includes(unittest.TestCase):
         self.assertEqual(len(includes("exporters/otf2/a.cpp", '#include "exporters/chrome/b.h"\n')), 1)
         self.assertEqual(len(includes("plugin/run/a.cpp", '#include "plugin/cli/run/b.h"\n')), 1)
 
-    def test_levels_inside_a_directory_are_found_and_hold_in_it_only(self):
+    def test_layers_inside_a_directory_are_found_and_hold_in_it_only(self):
         self.assertEqual(includes("mpi_layer/handles/a.h", '#include "mpi_layer/calls/b.h"\n'), [])
         self.assertEqual(includes("mpi_layer/calls/a.h", '#include "mpi_layer/semantics/b.h"\n'),
-                         ["mpi_layer/calls/a.h:1: mpi_layer/semantics/b.h is of level 3.6, not below mpi_layer/calls (3.3)"])
+                         ["mpi_layer/calls/a.h:1: mpi_layer/semantics/b.h is of layer 3.6, not below mpi_layer/calls (3.3)"])
         self.assertEqual(len(includes("mpi_layer/wrappers/a.cpp", '#include "mpi_layer/fortran/b.h"\n')), 1)
         self.assertEqual(len(includes("plugin/cli/run/a.cpp", '#include "plugin/run/b.h"\n')), 1)
         self.assertEqual(len(includes("plugin/live/hub/a.cpp", '#include "mpi_layer/table/b.h"\n')), 1)
         self.assertEqual(includes("mpi_layer/calls/a.cpp", '#include "plugin/live/protocol/b.h"\n'),
-                         ["mpi_layer/calls/a.cpp:1: plugin/live/protocol/b.h is beside mpi_layer/calls: decimals order the modules of one parent directory only"])
+                         ["mpi_layer/calls/a.cpp:1: plugin/live/protocol/b.h is of another directory than mpi_layer/calls: decimals order the modules of one parent directory only"])
 
     def test_the_table_of_layers_is_that_of_cmake(self):
-        levels = {"core/base": 0.1, "analysis/common": 1.1, "analysis/match": 1.2}
-        self.assertEqual(check_includes.table_problems("| 0.1 | `core/base` | x |\n| 1 | `analysis` | y |\n", levels), [])
-        self.assertEqual(check_includes.table_problems("| 0.2 | `core/base`, `core/gone` | x |\n", levels),
+        layers = {"core/base": 0.1, "analysis/common": 1.1, "analysis/match": 1.2}
+        self.assertEqual(check_includes.table_problems("| 0.1 | `core/base` | x |\n| 1 | `analysis` | y |\n", layers), [])
+        self.assertEqual(check_includes.table_problems("| 0.2 | `core/base`, `core/gone` | x |\n", layers),
                          ["docs/architecture.md: core/base is not of layer 0.2 in CMake", "docs/architecture.md: core/gone is not of layer 0.2 in CMake",
                           "docs/architecture.md: no row for analysis/common", "docs/architecture.md: no row for analysis/match"])
 
@@ -89,7 +91,7 @@ class Includes(unittest.TestCase):
         self.assertEqual(includes("core/trace/a.cpp", '// getenv is not called\nauto x = "getenv";\n'), [])
         self.assertEqual(includes("core/config/environment.cpp", 'auto x = std::getenv("X");\n'), [])
 
-    def test_a_guest_neither_exits_nor_prints(self):
+    def test_library_code_neither_exits_nor_prints(self):
         for line in ("std::cout << 1;", 'printf("x");', "std::exit(1);", "abort();"):
             self.assertEqual(len(includes("mpi_layer/calls/a.cpp", line + "\n")), 1, line)
         for line in ("MPI_Abort(comm, 1);", "_exit(1);", 'std::snprintf(b, n, "x");', "table.abort(comm);"):
@@ -107,6 +109,24 @@ class Docs(unittest.TestCase):
         self.assertEqual(self.problems("\nMEGASCOPE_OTU\n"), ["docs/a.md:2: MEGASCOPE_OTU is no option"])
         self.assertEqual(self.problems("```sh\nmegascope rnu\n```\n"), ["docs/a.md:2: there is no command megascope rnu"])
         self.assertEqual(self.problems("see [c](../c.md)"), ["docs/a.md:1: there is no file ../c.md"])
+
+
+class Readmes(unittest.TestCase):
+    FILES = ("core/a/one.h", "core/a/two.h", "core/a/two.cpp", "core/b/three.h")
+
+    def problems(self, text):
+        return check_docs.check_readme("core/a/README.md", text, ["one.h", "two.h"], lambda name: bool(fnmatch.filter(self.FILES, name)))
+
+    def test_a_readme_that_names_each_header_is_fine(self):
+        self.assertEqual(self.problems("- `one.h`: x; `two.h` (`two.cpp`, `t*.cpp`), over `../b/three.h`, `core/b/three.h`, `report.json`.\n"), [])
+
+    def test_a_missing_header_is_found(self):
+        self.assertEqual(self.problems("- `one.h`: x, not two.h or `two`.\n"), ["core/a/README.md: does not name two.h"])
+
+    def test_a_name_without_a_file_is_found_with_its_line(self):
+        self.assertEqual(self.problems("`one.h`, `two.h`\n\nand `three.h`\n"), ["core/a/README.md:3: there is no file three.h"])
+        self.assertEqual(self.problems("`one.h`, `two.h`\n`bench/gone.py BUILD`, `x*.cpp`\n"),
+                         ["core/a/README.md:2: there is no file bench/gone.py", "core/a/README.md:2: there is no file x*.cpp"])
 
 
 class Extending(unittest.TestCase):
@@ -167,7 +187,21 @@ class Sizes(unittest.TestCase):
 
     def test_long_functions_are_seen(self):
         text = "int f(int a) {\n" + "  ++a;\n" * 60 + "}\n" + "int g() {\n  return 1;\n}\n"
-        self.assertEqual(list(check_sizes.long_functions(text)), [(1, 62)])
+        self.assertEqual(list(check_sizes.long_functions(text)), [(1, 62, "f")])
+
+    def test_long_members_and_signatures_of_several_lines_are_seen(self):
+        body = "    const char brace = '{';  // }\n" * 59
+        member = f"class A {{\n  template <class T>\n  T f(int a,\n      int b) const {{\n{body}  }}\n  int b = 0;\n}};\n"
+        self.assertEqual(list(check_sizes.long_functions(member)), [(2, 63, "f")])
+        self.assertEqual(list(check_sizes.long_functions("namespace a {\nconstexpr int k[] = {\n" + "  1,\n" * 70 + "};\n}\n")), [])
+
+    def test_long_functions_of_the_product_are_refused(self):
+        text = "int f(int a) {\n" + "  ++a;\n" * 60 + "}\n"
+        self.assertEqual(check_sizes.check_functions("core/base/a.cpp", text),
+                         (["core/base/a.cpp:1: f() has 62 lines, at most 60"], []))
+        self.assertEqual(check_sizes.check_functions("tests/core/a.cpp", text),
+                         ([], ["tests/core/a.cpp:1: f() has 62 lines, at most 60"]))
+        self.assertEqual(check_sizes.check_functions("core/record/event_view.h", text.replace("f(", "dispatch(")), ([], []))
 
 
 class Words(unittest.TestCase):
@@ -197,11 +231,20 @@ class Glossary(unittest.TestCase):
             self.assertEqual(self.words(text), [], text)
 
     def test_contracts_have_names_that_stay(self):
-        found = glossary.pattern_of(["wishes", "step talk", "folder", "culprit"])
-        for text in ('{"wishes", kMax}', "`step_talk`", '"run_folder"', '"culprit":'):
+        found = glossary.pattern_of(["wishes", "step talk", "folder", "folders", "culprit", "culprits"])
+        for text in ('{"wishes", kMax}', "`step_talk`", '"run_folder"', '"culprits":', 'of["culprits"]'):
             self.assertEqual(list(glossary.uses(found, text)), [], text)
-        for text in ('set it to a "\n"folder")', "wishes", "step_talk", "run_folder", "a culprit"):
+        for text in ('set it to a "\n"folder")', "wishes", "step_talk", "run_folder", "a culprit", "the culprits' costs", "two culprits: 0, 1",
+                     "--folder DIR", "/tmp/folder-1", "MEGASCOPE_GOLDEN_FOLDER", "_megascope_folder"):
             self.assertEqual(len(list(glossary.uses(found, text))), 1, text)
+
+    def test_contracts_are_in_the_files_that_define_them(self):
+        for pattern, path in glossary.CONTRACTS:
+            self.assertRegex(repository.read(check_includes.ROOT, path), pattern)
+
+    def test_names_of_files_are_checked(self):
+        found = glossary.pattern_of(["folder"])
+        self.assertEqual(check_words.check_glossary(found, "docs/a-folder.md", ""), ["docs/a-folder.md: docs/glossary.md refuses the word: folder"])
 
     def test_one_use_is_refused(self):
         for text, code in (("a guest comes\n", 1), ("a background thread comes\n", 0)):

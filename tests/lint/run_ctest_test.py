@@ -10,7 +10,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "scripts"))
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "tools"))
 import run_ctest
-import told_skips
+import reported_skips
 
 JUNIT = """<?xml version="1.0"?><testsuite>
 <testcase name="a.Runs" status="run"><system-out>[       OK ] A.Runs (0 ms)</system-out></testcase>
@@ -70,7 +70,7 @@ class Failures(unittest.TestCase):
 
         told = io.StringIO()
         with contextlib.redirect_stdout(told):
-            unittest.TextTestRunner(io.StringIO(), resultclass=told_skips.Result).run(Rows("test_all"))
+            unittest.TextTestRunner(io.StringIO(), resultclass=reported_skips.Result).run(Rows("test_all"))
         self.assertEqual(told.getvalue(), "Rows.test_all: Skipped\na busy machine\n[  SKIPPED ] Rows.test_all (0 ms)\n")
 
 

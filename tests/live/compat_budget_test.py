@@ -96,7 +96,7 @@ class Budget(unittest.TestCase):
                 while time.monotonic() < end:
                     sent[i] += client.socket.send(block[sent[i] % len(block):])
 
-        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-rate", rate) as run:
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-rate", rate) as run:
             began = time.monotonic()
             threads = [threading.Thread(target=attack, args=(i, reference_client(run), began + seconds)) for i in range(clients)]
             for thread in threads:
@@ -132,7 +132,7 @@ class Budget(unittest.TestCase):
 
     def test_eight_clients_without_token_stay_within_the_budget_and_get_the_newest(self):
         rate = 200_000
-        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-rate", rate) as run:
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-rate", rate) as run:
             self.assertIn("clients of this port get up to 195 KiB/s and 100 % of a core together", run.said)
             began = time.monotonic()
             readers = self.greedy(run)
@@ -158,14 +158,14 @@ class Budget(unittest.TestCase):
 
     def test_who_connects_while_the_budget_is_in_debt_is_served_after_it(self):
         """Debts that take longer than a client may take to send its request."""
-        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-cpu", 0.0025) as run:
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-cpu", 0.0025) as run:
             began = time.monotonic()
             client = reference_client(run)  # taking it costs 150 us and more: 6 s of the budget
             self.assertGreater(time.monotonic() - began, 5)
             client.socket.close()
 
     def test_the_cpu_time_for_clients_without_token_is_bounded(self):
-        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-cpu", 1) as run:
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-cpu", 1) as run:
             began = time.monotonic()
             readers = self.greedy(run)
             time.sleep(4)
@@ -182,7 +182,7 @@ class Budget(unittest.TestCase):
 
     def test_who_answers_stays_though_the_budget_is_always_in_debt(self):
         """Its answers to pings wait for the budget too."""
-        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--guest-cpu", 0.3) as run:
+        with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-cpu", 0.3) as run:
             readers = self.greedy(run, silent=3)
             readers[3].join(timeout=60)
             self.assertGreater(time.monotonic() - readers[3].began, 10)
@@ -190,7 +190,7 @@ class Budget(unittest.TestCase):
 
     def test_what_clients_without_token_say_counts_too(self):
         rate = 100_000
-        with Feed(FEED, "--rate", 20, "--steps", 1000000, "--guest-rate", rate) as run:
+        with Feed(FEED, "--rate", 20, "--steps", 1000000, "--unauthenticated-rate", rate) as run:
             began = time.monotonic()
             client = reference_client(run)
             text = json.dumps({"type": "ping", "filler": "x" * 60_000}).encode()

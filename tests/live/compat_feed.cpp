@@ -1,8 +1,8 @@
 // Serves a synthetic transformer to clients of MegatronApp and Megatron's tensor tracer, which the
 // program answers when they ask it to generate:
-//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR] [--folder
-//   DIR] [--control] [--polls] [--window N]
-//     [--guest-rate BYTES] [--guest-cpu PERCENT]
+//   live_compat_feed [--port N] [--compat N] [--steps 1000] [--rate 20] [--vectors DIR]
+//     [--directory DIR] [--control] [--polls] [--window N]
+//     [--unauthenticated-rate BYTES] [--unauthenticated-cpu PERCENT]
 // Prints the URL, what is said of the compatibility endpoint, then "request <text>" for each
 // request. A prompt "fail" is answered with an error. Tokens are bytes; one is generated a step, of
 // the last N of a text. In training there are 2 sequences of 6 tokens.
@@ -154,11 +154,11 @@ int main(int argc, char** argv) {
                                  {"--steps", "1000"},
                                  {"--rate", "20"},
                                  {"--vectors", ""},
-                                 {"--folder", ""},
+                                 {"--directory", ""},
                                  {"--hosts", ""},
                                  {"--window", "1000000"},
-                                 {"--guest-rate", "1000000000"},
-                                 {"--guest-cpu", "100"}},
+                                 {"--unauthenticated-rate", "1000000000"},
+                                 {"--unauthenticated-cpu", "100"}},
                                 {{"--control", false}, {"--polls", false}});
   if (!arguments.read(argc, argv)) {
     std::fprintf(stderr,
@@ -173,11 +173,11 @@ int main(int argc, char** argv) {
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
   settings.compat_port = static_cast<std::uint16_t>(arguments.number("--compat"));
   settings.unauthenticated_bytes_per_second = static_cast<std::uint64_t>(
-      arguments.number("--guest-rate"));
-  settings.unauthenticated_cpu_percent = arguments.real("--guest-cpu");
+      arguments.number("--unauthenticated-rate"));
+  settings.unauthenticated_cpu_percent = arguments.real("--unauthenticated-cpu");
   settings.is_control_allowed = arguments.is_on("--control");
   settings.vectors_directory = arguments.text("--vectors");
-  settings.run_directory = arguments.text("--folder");
+  settings.run_directory = arguments.text("--directory");
   if (!arguments.text("--hosts").empty()) settings.hosts = {arguments.text("--hosts")};
   settings.world_size = SyntheticTransformer::kRanks;
   settings.ranks = SyntheticTransformer::ranks();

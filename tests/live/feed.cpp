@@ -1,6 +1,6 @@
 // Serves a synthetic run, for work on the page and for tests of the server:
 //   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128]
-//   [--width 384] [--folder DIR] [--linger MS]
+//   [--width 384] [--directory DIR] [--linger MS]
 //             [--gain 1] [--abort] [--conclude MS] [--verdict TEXT]
 // --conclude: the verdict is sent so many ms after the end.
 // Prints the URL, and at the end what the server refused to take. A request takes effect two steps
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
                                  {"--layers", "12"},
                                  {"--tokens", "128"},
                                  {"--width", "384"},
-                                 {"--folder", ""},
+                                 {"--directory", ""},
                                  {"--linger", "2000"},
                                  {"--gain", "1"},
                                  {"--conclude", "-1"},
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   const auto feed = std::make_unique<Feed>(shape);
   LiveSettings settings;
   settings.port = static_cast<std::uint16_t>(arguments.number("--port"));
-  settings.run_directory = arguments.text("--folder");
+  settings.run_directory = arguments.text("--directory");
   settings.program = "/opt/gpt/train";
   settings.command_line = "train --layers " + arguments.text("--layers");
   settings.run_id = "synthetic";

@@ -29,7 +29,7 @@ class Feed:
 
     def __init__(self, program, *arguments):
         self.directory = tempfile.mkdtemp(prefix="live_test_")
-        self.process = subprocess.Popen([program, "--folder", self.directory, *map(str, arguments)], stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program, "--directory", self.directory, *map(str, arguments)], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", self.url)

@@ -1,12 +1,11 @@
 #include "plugin/live/projection/vector_cache.h"
 
 #include "plugin/live/protocol/bounds.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
-#include <filesystem>
 #include <fstream>
-#include <stdlib.h>
 
 namespace megascope::live {
 namespace {
@@ -15,14 +14,6 @@ using testing::HasSubstr;
 
 class LiveVectorCache : public testing::Test {
  protected:
-  LiveVectorCache() {
-    char name[] = "/tmp/vectors-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~LiveVectorCache() override {
-    std::error_code error;
-    std::filesystem::remove_all(directory_, error);
-  }
   /// A file of one row of float16, which takes twice as much here: `first`, and zeros.
   void write(const std::string& name, std::size_t columns, std::uint16_t first) {
     std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (1, " +
@@ -30,7 +21,7 @@ class LiveVectorCache : public testing::Test {
     header.resize(118, ' ');
     std::vector<std::uint16_t> values(columns);
     values[0] = first;
-    std::ofstream file(directory_ + "/" + name, std::ios::binary);
+    std::ofstream file(directory_ / name, std::ios::binary);
     file.write("\x93NUMPY\x01\x00\x76\x00", 10);
     file << header;
     file.write(reinterpret_cast<const char*>(values.data()),
@@ -38,12 +29,12 @@ class LiveVectorCache : public testing::Test {
   }
   std::shared_ptr<const NpyArray> take(const std::string& name) {
     std::shared_ptr<const NpyArray> vector;
-    const Status status = cache_.take(directory_, name, vector);
+    const Status status = cache_.take(directory_.path(), name, vector);
     if (!status.is_ok()) refusal_ = status.message();
     return vector;
   }
 
-  std::string directory_;
+  const test::TemporaryDirectory directory_;
   std::string refusal_;
   VectorCache cache_;
 };

@@ -26,7 +26,7 @@ MOST_S = 150
 
 def read_page():
     """(what the page showed, the job's lines, its trace's events). The browser is there before the job, which goes on while it looks."""
-    words = [NODE, "tests/job/read_page.js"] + ([os.environ["PICTURES_FOLDER"]] if os.environ.get("PICTURES_FOLDER") else [])
+    words = [NODE, "tests/job/read_page.js"] + ([os.environ["PICTURES_DIRECTORY"]] if os.environ.get("PICTURES_DIRECTORY") else [])
     reader = subprocess.Popen(words, cwd=PAGE_DIRECTORY, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     command = [GPT, "--tp", 2, "--pp", 2, "--hidden", 64, "--micro-batches", MICRO_BATCHES, "--steps", STEPS]
     with reader:

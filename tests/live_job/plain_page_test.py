@@ -46,7 +46,7 @@ def verdict_of(directory):
 
 def read_page(seconds, is_killed):
     """(what the page showed, the job's run directory, its lines, the verdict in its report)."""
-    words = [NODE, "tests/job/read_plain_page.js"] + ([os.environ["PICTURES_FOLDER"]] if os.environ.get("PICTURES_FOLDER") else [])
+    words = [NODE, "tests/job/read_plain_page.js"] + ([os.environ["PICTURES_DIRECTORY"]] if os.environ.get("PICTURES_DIRECTORY") else [])
     reader = subprocess.Popen(words, cwd=PAGE_DIRECTORY, env=os.environ | {"CHROMIUM": CHROMIUM}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     with reader:
         try:

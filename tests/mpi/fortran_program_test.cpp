@@ -1,5 +1,6 @@
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gtest/gtest.h>
 
@@ -19,12 +20,12 @@ struct Result {
 };
 
 Result run_ring(const std::string& interface, bool is_preloaded) {
-  const TemporaryDirectory directory;
+  const test::TemporaryDirectory directory;
   Command command;
   command.arguments = launcher();
   for (const std::string& word : ranks_with(2, is_preloaded ? MEGASCOPE_TEST_LIBRARY : ""))
     command.arguments.push_back(word);
-  command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_FOLDER "/fortran_ring_" + interface);
+  command.arguments.push_back(MEGASCOPE_TEST_FORTRAN_DIRECTORY "/fortran_ring_" + interface);
   command.environment = launch_environment(2);
   command.environment.push_back("MEGASCOPE_OUT=" + (directory / "run"));
   command.environment.push_back("MEGASCOPE_SCRATCH=" + directory.path());

@@ -2,6 +2,7 @@
 
 #include "tests/faults/launch.h"
 #include "tests/faults/process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
@@ -19,7 +20,7 @@ namespace {
 using faults::Child;
 using faults::Command;
 using faults::Ending;
-using faults::TemporaryDirectory;
+using test::TemporaryDirectory;
 
 constexpr int kTimeLimit_s = 90;
 

@@ -10,21 +10,19 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 PROGRAM, LIBRARY, COMMAND, TOOLS, TRACE_PROCESSOR, *MPIRUN = sys.argv[1:]
+sys.path.insert(0, TOOLS)
+import in_directory  # noqa: E402
+
 # Two worlds on one node do not share memory in Open MPI.
 ENVIRONMENT = {**os.environ, "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
                "OMPI_MCA_rmaps_base_oversubscribe": "1"}
 SPAWNED = "MPI_Comm_spawn #1 of MPI_COMM_WORLD"
 
 
-class Worlds(unittest.TestCase):
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="worlds_test.")
-        self.addCleanup(shutil.rmtree, self.directory)
-
+class Worlds(in_directory.InDirectory):
     def words(self, *arguments, library=True, more=()):
         recording = ["-x", "LD_PRELOAD=" + LIBRARY, "-x", "MEGASCOPE_REPORT=off", "-x", "MEGASCOPE_EXPORT=otf2,perfetto",
                      "-x", "MEGASCOPE_SCRATCH=" + self.directory]

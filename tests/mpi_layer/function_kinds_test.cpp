@@ -197,7 +197,7 @@ TEST(FunctionKinds, AreWhatReadersKnowByName) {
     if (function.is_buffered) known["buffered"] += name.substr(4) + " ";
     if (function.is_synchronous) known["synchronous"] += name.substr(4) + " ";
     if (function.starts_mpi || function.ends_mpi) known["starts and ends"] += name.substr(4) + " ";
-    if (function.meets_world) known["meets"] += name.substr(4) + " ";
+    if (function.connects_worlds) known["meets"] += name.substr(4) + " ";
     EXPECT_EQ(function.is_neighbourhood, name.find("eighbor_") != std::string::npos) << name;
   }
   for (auto& [property, names] : known) {

@@ -26,7 +26,7 @@ TEST(ProcedureWithoutPmpi, IsPassedOnAndNamedWhenItWasCalledWhileRecording) {
   EXPECT_EQ(g_barrier_count, 1);
 
   const std::string path = std::filesystem::temp_directory_path() /
-                           ("missing-twin-" + std::to_string(getpid()) + ".mgt");
+                           ("missing-pmpi-" + std::to_string(getpid()) + ".mgt");
   RecorderOptions options;
   options.path = path;
   options.size_bytes = std::uint64_t{64} << 20;

@@ -10,7 +10,7 @@ import sys
 MEGASCOPE, ANNOTATED, ALONE, SCOPED, TOOLS, PROCESSOR, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, TOOLS)
 import recorded_case  # noqa: E402
-import told_skips  # noqa: E402
+import reported_skips  # noqa: E402
 
 STEPS = 5
 WIDE = "gr\u00f6\u00dfe \u2264 \U0001F600"
@@ -220,4 +220,4 @@ class Alone(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

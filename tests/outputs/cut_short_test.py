@@ -13,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from outputs import Case, FORMATS, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM, launch, told_skips
+from outputs import Case, FORMATS, HAS_LIVE, LIBRARY, MEGASCOPE, MPIRUN, PROGRAM, launch, reported_skips
 
 
 class Ends(Case):
@@ -226,4 +226,4 @@ class Demo(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main("-v")
+    reported_skips.main("-v")

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 
-from outputs import Case, FILES, FORMATS, MEGASCOPE, PROGRAM, told_skips
+from outputs import Case, FILES, FORMATS, MEGASCOPE, PROGRAM, reported_skips
 
 NAME = bytes(byte for byte in range(1, 256) if bytes([byte]) not in (b"/", b":", b"\n"))
 CONTROLS = [byte for byte in range(32) if byte != ord("\n")] + [127]
@@ -79,4 +79,4 @@ class Names(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main("-v")
+    reported_skips.main("-v")

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import unittest
 
-from outputs import Case, FILES, FORMATS, LIBRARY, PROGRAM, told_skips
+from outputs import Case, FILES, FORMATS, LIBRARY, PROGRAM, reported_skips
 
 VICTIM, ATTACKER, GROUP = 4002, 4001, 4000
 PRECIOUS = "precious\n"
@@ -168,4 +168,4 @@ class OtherUsers(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main("-v")
+    reported_skips.main("-v")

@@ -4,16 +4,14 @@
 """
 
 import pathlib
-import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
+import in_directory  # noqa: E402
 import launch  # noqa: E402
-import told_skips  # noqa: F401 (for those that import this)
+import reported_skips  # noqa: F401 (for those that import this)
 
 MEGASCOPE, PROGRAM, CC, *MPIRUN = sys.argv[1:]
 LIB = pathlib.Path(MEGASCOPE).parent.parent / "lib"
@@ -24,17 +22,14 @@ FORMATS = [name for name in FILES if (LIB / f"libmegascope_{name}.so").exists()]
 HAS_LIVE = (LIB / "libmegascope_live.so").exists()
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     def setUp(self):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="outputs_test."))
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = self.directory / "scratch"
-        self.scratch.mkdir()
-        self.run_directory = self.directory / "run"
+        super().setUp()
+        self.scratch = pathlib.Path(self.make_directory("scratch"))
+        self.directory, self.run_directory = pathlib.Path(self.directory), pathlib.Path(self.run_directory)
 
     def environment(self, **variables):
-        kept = launch.clean_environment()
-        return {**kept, **self.settings(**variables)}
+        return super().environment(**self.settings(**variables))
 
     def settings(self, **variables):
         return {"LD_PRELOAD": str(LIBRARY), "MEGASCOPE_SCRATCH": str(self.scratch), "MEGASCOPE_OUT": str(self.run_directory), "MEGASCOPE_EXPORT": "none",
@@ -42,8 +37,7 @@ class Case(unittest.TestCase):
 
     def call(self, *arguments, **variables):
         """One process, to its end."""
-        return subprocess.run([PROGRAM, *arguments], cwd=self.directory, env=self.environment(**variables), capture_output=True, text=True, timeout=100,
-                              check=False)
+        return self.finished(PROGRAM, *arguments, **variables)
 
     def call_ranks(self, count, *arguments, **variables):
         words = launch.setting(MPIRUN, **self.settings(**variables))

@@ -11,7 +11,7 @@ import stat
 import subprocess
 import unittest
 
-from outputs import CC, FILES, FORMATS, Case, HAS_LIVE, LIB, MPIRUN, PROGRAM, launch, told_skips
+from outputs import CC, FILES, FORMATS, Case, HAS_LIVE, LIB, MPIRUN, PROGRAM, launch, reported_skips
 
 
 class Library(Case):
@@ -161,4 +161,4 @@ int openat64(int directory, const char* path, int flags, ...) __attribute__((ali
 
 
 if __name__ == "__main__":
-    told_skips.main("-v")
+    reported_skips.main("-v")

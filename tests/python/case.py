@@ -3,17 +3,13 @@
 import gzip
 import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
 import textwrap
-import unittest
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "tests", "tools"))
-import launch  # noqa: E402
-import told_skips  # noqa: E402
+import recorded_case  # noqa: E402
+import reported_skips  # noqa: E402
 
 MEGASCOPE, *MPIRUN = sys.argv[1:]
 PACKAGES = os.path.join(SOURCE, "python")
@@ -21,29 +17,14 @@ LIBRARY = os.path.join(os.path.dirname(os.path.dirname(MEGASCOPE)), "lib", "libm
 PYTHON = sys.executable
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="python_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = os.path.join(self.directory, "run")
+class Case(recorded_case.Case):
+    megascope, mpirun = MEGASCOPE, MPIRUN
+    limit_s = 250
 
     def environment(self, **more):
-        clean = {name: value for name, value in launch.clean_environment().items() if not name.startswith("PYTHON")}
+        clean = {name: value for name, value in super().environment().items() if not name.startswith("PYTHON")}
         return {**clean, "PYTHONPATH": PACKAGES, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONWARNINGS": "error",
                 **{name: str(value) for name, value in more.items()}}
-
-    def call(self, *command, code=0, **more):
-        """What a command prints that ends with that code, or one of them."""
-        done = subprocess.run(command, capture_output=True, text=True, cwd=self.directory, check=False, errors="replace", timeout=250,
-                              env=self.environment(**more))
-        self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), f"{command}\n{done.stdout}{done.stderr}")
-        self.said = done.stderr
-        return done.stdout
-
-    def settings(self, **more):
-        return {"LD_PRELOAD": LIBRARY, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_EXPORT": "none", "MEGASCOPE_REPORT": "off", **more}
 
     def bare(self, script, **more):
         """What the script prints where the library is not loaded."""
@@ -53,14 +34,8 @@ class Case(unittest.TestCase):
         """The same where it is."""
         return self.call(PYTHON, "-c", textwrap.dedent(script), code=code, **self.settings(**more))
 
-    def report(self, directory=None):
-        return json.loads(self.call(MEGASCOPE, "report", directory or self.run_directory, "--json"))
-
-    def analyzed(self, directory=None):
-        return json.loads(self.call(MEGASCOPE, "analyze", directory or self.run_directory, "--json", code=(0, 1)))  # 1: somebody is slow
-
     def counts(self, report=None):
-        return {name: row["count"] for name, row in (report or self.report())["regions"].items()}
+        return super().counts(report or self.report())
 
     def losses(self):
         return {cause: count for cause, count in self.report()["losses"].items() if count}
@@ -95,4 +70,4 @@ class Case(unittest.TestCase):
 
 
 def main():
-    told_skips.main()
+    reported_skips.main()

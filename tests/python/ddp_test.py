@@ -57,11 +57,11 @@ class Ddp(Case):
         self.assertLessEqual({"input_tokens", "grad_unreduced", "grad_reduced", "weight", "weight_updated", "exp_avg"}, kinds)
         self.assertEqual(self.analyzed()["steps"], STEPS)
 
-    def check_pieces(self):
-        pieces = glob.glob(os.path.join(self.directory, "**", "solo-*"), recursive=True)
-        self.assertEqual(sorted(os.path.basename(piece) for piece in pieces), ["solo-0", "solo-1"])
+    def check_fragments(self):
+        fragments = glob.glob(os.path.join(self.directory, "**", "solo-*"), recursive=True)
+        self.assertEqual(sorted(os.path.basename(fragment) for fragment in fragments), ["solo-0", "solo-1"])
         joined = os.path.join(self.directory, "joined")
-        self.call(MEGASCOPE, "join", *pieces, "--out", joined)
+        self.call(MEGASCOPE, "join", *fragments, "--out", joined)
         self.assertEqual(self.check_regions(joined)["ranks"], 2)
         backward = {path for path in self.nested(1, joined) if path.endswith("h.0 backward")}
         self.assertEqual(backward, {"step/backward/h.0 backward"})
@@ -71,7 +71,7 @@ class Ddp(Case):
     def test_over_gloo_under_mpirun(self):
         bare = self.mpirun("gloo")
         self.assertEqual(bare, self.mpirun("gloo", **self.settings()))
-        self.check_pieces()
+        self.check_fragments()
 
     def test_over_gloo_by_pytorchs_launcher(self):
         # Without --redirects and --tee version 1.13 of it fails under Python 3.11.
@@ -79,7 +79,7 @@ class Ddp(Case):
                  "--rdzv_endpoint=localhost:0", *WORDS[1:], "--backend", "gloo"]
         quiet = {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
         self.assertEqual(self.learned(self.call(*words, **quiet)), self.learned(self.call(*words, **self.settings(**quiet))))
-        self.check_pieces()
+        self.check_fragments()
 
     def test_what_is_no_text_is_named(self):
         self.call(PYTHON, EXAMPLE, "--data", "/no/such/text", code=2)

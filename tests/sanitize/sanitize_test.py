@@ -10,10 +10,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
+import in_directory  # noqa: E402
 
 WORDS, NAMES = sys.argv[1:sys.argv.index("--")], sys.argv[sys.argv.index("--") + 1:]
 PROGRAM, MEGASCOPE, *MPIRUN = WORDS
@@ -34,19 +35,17 @@ def compare_file_bytes(case, report, books):
         case.assertEqual(told, expected, f"{way}, all files")
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
+    limit_s = 200
+    decoding = "replace"
+
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="sanitize_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.scratch = os.path.join(self.directory, "scratch")
-        self.run_directory = os.path.join(self.directory, "run")
-        os.mkdir(self.scratch)
+        super().setUp()
+        self.scratch = self.make_directory("scratch")
 
     def call(self, *words, **variables):
-        environment = {**os.environ, "MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_OUT": self.run_directory,
-                       "MEGASCOPE_EXPORT": "none", **variables}
-        result = subprocess.run(words, cwd=self.directory, env=environment, capture_output=True, text=True, timeout=200,
-                                errors="replace")
+        result = self.finished(*words, **{"MEGASCOPE_SCRATCH": self.scratch, "MEGASCOPE_OUT": self.run_directory, "MEGASCOPE_EXPORT": "none",
+                                          **variables})
         if REPORTED.search(result.stderr):
             self.fail(result.stderr)
         return result

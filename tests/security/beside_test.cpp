@@ -2,12 +2,12 @@
 #include "core/trace/trace_writer.h"
 #include "plugin/cli/report/report.h"
 #include "plugin/cli/run_directory/worlds.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
 #include <filesystem>
 #include <memory>
-#include <stdlib.h>
 #include <string>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -24,28 +24,19 @@ using ::testing::UnorderedElementsAre;
 
 class Beside : public testing::Test {
  protected:
-  Beside() {
-    char name[] = "/tmp/beside-XXXXXX";
-    directory_ = mkdtemp(name);
-  }
-  ~Beside() override {
-    std::error_code error;
-    fs::remove_all(directory_, error);
-  }
-
   /// A run of one rank, without calls, whose world has these names.
   std::string make_run(const std::string& name, const std::string& world,
                        const std::string& parent) const {
     ProcessDefinitions process;
-    process.info.world = world;
-    process.info.parent_world = parent;
+    process.info.world.name = world;
+    process.info.world.parent = parent;
     process.info.run_id = name;
-    process.info.clock_domain = "test";
-    process.info.clock = ClockKind::kMonotonic;
+    process.info.clock.domain = "test";
+    process.info.clock.kind = ClockKind::kMonotonic;
     process.info.end_state = EndState::kFinalized;
     process.info.start_ticks = 1000;
     process.info.end_ticks = 2000;
-    process.info.clock_points = {{1000, 1000, 1'000'000}, {2000, 2000, 1'001'000}};
+    process.info.clock.points = {{1000, 1000, 1'000'000}, {2000, 2000, 1'001'000}};
     const fs::path run = directory_ / name;
     fs::create_directory(run);
     trace::TraceWriter writer;
@@ -62,7 +53,8 @@ class Beside : public testing::Test {
     return runs_started_by(*source, run);
   }
 
-  fs::path directory_;
+  const test::TemporaryDirectory temporary_;
+  const fs::path directory_ = temporary_.path();
 };
 
 /// What the child's exit code is; -1: it did not end by itself.

@@ -10,13 +10,12 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
-import launch  # noqa: E402
-import told_skips  # noqa: E402
+import in_directory  # noqa: E402
+import reported_skips  # noqa: E402
 
 COMMAND, LIBRARY, PROGRAM, EPILOG = sys.argv[1:5]
 ATTACKER, VICTIM = 4001, 4002
@@ -51,10 +50,11 @@ def wait_for(what, condition, limit_s=LIMIT_S):
         time.sleep(0.01)
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
+    parent = "/tmp"
+
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="security.", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        super().setUp()
         os.chmod(self.directory, 0o755)
         os.mkdir(f"{self.directory}/bin")
         for path in (COMMAND, PROGRAM, os.path.realpath(LIBRARY)):
@@ -81,8 +81,7 @@ class Case(unittest.TestCase):
         return path
 
     def environment(self, **variables):
-        kept = launch.clean_environment()
-        return {**kept, "HOME": "/", **MPI, **variables}
+        return super().environment(**{"HOME": "/", **MPI, **variables})
 
     def call(self, *words, uid=None, limit_s=LIMIT_S, **variables):
         """The command, as a user."""
@@ -145,4 +144,4 @@ def listing(directory):
 
 
 def main():
-    told_skips.main(*sys.argv[5:])
+    reported_skips.main(*sys.argv[5:])

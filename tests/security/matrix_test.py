@@ -21,7 +21,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tools"))
 import launch  # noqa: E402
-import told_skips  # noqa: E402
+import reported_skips  # noqa: E402
 
 COMMAND, BUILT_PROGRAM, *MPIRUN = sys.argv[1:]
 ATTACKER, VICTIM, GROUP = 4001, 4002, 4100
@@ -299,4 +299,4 @@ class Matrix(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

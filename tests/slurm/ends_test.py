@@ -25,8 +25,8 @@ class Case(lab.Case):
         marks = [f"{self.directory}/here.{rank}" for rank in ranks]
         self.wait_for("the ranks", lambda: all(os.path.exists(mark) for mark in marks))
 
-    def check_pieces(self, ends="recovered", state_of=None):
-        """The pieces lie on their nodes; collect.sh brings them in, and then every call that had returned is there."""
+    def check_fragments(self, ends="recovered", state_of=None):
+        """The fragments lie on their nodes; collect.sh brings them in, and then every call that had returned is there."""
         directory = self.run_directory()
         self.call(f"{self.lab.scripts}/collect.sh", directory)
         report = self.report(directory)
@@ -57,13 +57,13 @@ class Ends(Case):
         job = self.batch()
         self.call("scancel", job)
         self.wait_for_job(job)
-        self.check_pieces()
+        self.check_fragments()
 
     def test_sigterm_to_srun(self):
         process = self.interactive()
         process.send_signal(signal.SIGTERM)
         process.wait(lab.LIMIT_S)
-        self.check_pieces()
+        self.check_fragments()
 
     def test_two_interrupts(self):
         process = self.interactive()
@@ -71,18 +71,18 @@ class Ends(Case):
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         process.wait(lab.LIMIT_S)
-        self.check_pieces()
+        self.check_fragments()
 
     def test_abort(self):
         process = self.start(*self.words("abort"))
         self.assertNotEqual(process.wait(lab.LIMIT_S), 0)
-        report = self.check_pieces(state_of={1: "aborted"})
+        report = self.check_fragments(state_of={1: "aborted"})
         self.assertIn((1, "MPI_Abort"), [(row["rank"], row["function"]) for row in report["pending"]["longest"]])
 
     def test_a_rank_leaves_under_kill_on_bad_exit(self):
         process = self.start(*self.words("leave", options=("-K",)))
         self.assertNotEqual(process.wait(lab.LIMIT_S), 0)
-        self.check_pieces()
+        self.check_fragments()
 
     def test_a_rank_leaves_and_the_others_wait(self):
         """Without -K the job goes on: what is there so far can be read, and again after the end."""
@@ -92,13 +92,13 @@ class Ends(Case):
         self.assertEqual([row["end_state"] for row in self.report()["per_rank"]][1], "recovered")
         process.send_signal(signal.SIGTERM)
         process.wait(lab.LIMIT_S)
-        self.check_pieces()
+        self.check_fragments()
 
     def test_every_task_is_killed_at_once(self):
         process = self.interactive("-J", "victim")
         self.call("scancel", "--signal=KILL", "--full", "--name=victim")
         process.wait(lab.LIMIT_S)
-        self.check_pieces()
+        self.check_fragments()
 
 
 class TimeLimit(Case):
@@ -115,13 +115,13 @@ class TimeLimit(Case):
         self.wait_for_job(job)
         self.assertIn("JobState=TIMEOUT", self.call("scontrol", "show", "job", job).stdout)
         for self.directory in (of_batch, of_srun):
-            self.check_pieces()
+            self.check_fragments()
 
 
 class LostNode(Case):
     """The node goes: its daemon and its part of the job are killed. Last, since the node is started anew."""
 
-    def test_is_named_and_its_pieces_come_when_it_is_back(self):
+    def test_is_named_and_its_fragments_come_when_it_is_back(self):
         self.needs_isolation()
         process = self.interactive("-J", "victim")
         self.kill_node("n3")
@@ -137,7 +137,7 @@ class LostNode(Case):
         self.assertEqual(report["functions"]["MPI_Sendrecv"]["calls"], 3 * LAPS)
         self.lab.start_node("n3")
         self.resume("n3")
-        self.check_pieces()
+        self.check_fragments()
 
     def kill_node(self, node):
         """SIGKILL to the node's slurmd, and to the step and the ranks on it."""

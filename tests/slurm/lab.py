@@ -17,18 +17,19 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.append(os.path.join(os.path.dirname(HERE), "tools"))
-import told_skips  # noqa: E402
+import launch  # noqa: E402
+import reported_skips  # noqa: E402
 
 BUILD, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 NEEDED = ("srun", "slurmctld", "slurmd", "munged")
 SKIPPED = 77
 LIMIT_S = 90  # a loaded machine once took 14 s for a first step
-# Variables that a batch system or a test before us may have set.
-NOT_HANDED_ON = ("MEGASCOPE_", "SLURM_", "PMIX_", "OMPI_", "LD_", "SBATCH_", "SRUN_")
+# In addition to launch.py's: jobs find the installed library as users do, and the lab configures Open MPI itself.
+NOT_HANDED_ON = ("LD_", *launch.KEPT)
 
 
 def clean_environment():
-    return {name: value for name, value in os.environ.items() if not name.startswith(NOT_HANDED_ON)}
+    return {name: value for name, value in launch.clean_environment().items() if not name.startswith(NOT_HANDED_ON)}
 
 
 def has_plugin():
@@ -234,7 +235,7 @@ def main(**settings):
         sys.exit(SKIPPED)
     try:
         program = unittest.main(argv=[sys.argv[0], *sys.argv[3:]], exit=False, verbosity=2,
-                                testRunner=unittest.TextTestRunner(resultclass=told_skips.Result, stream=sys.stdout, verbosity=2))
+                                testRunner=unittest.TextTestRunner(resultclass=reported_skips.Result, stream=sys.stdout, verbosity=2))
     finally:
         left = Case.lab.close()
     if left:

@@ -91,7 +91,7 @@ class Template(lab.Case):
         self.assertIn(f"JobState={state}", self.call("scontrol", "show", "job", job).stdout, self.output("job.out"))
         return job
 
-    def test_brings_the_pieces_in_when_the_program_fails(self):
+    def test_brings_the_fragments_in_when_the_program_fails(self):
         job = self.run_template(str(LAPS), "abort", state="FAILED")
         report = self.report(f"{self.directory}/megascope-{job}")
         self.assertEqual(report["end_states"], {"running": 0, "finalized": 0, "aborted": 1, "recovered": 1})
@@ -100,7 +100,7 @@ class Template(lab.Case):
 
 class Collect(lab.Case):
     def killed_run(self, prefix=()):
-        """A run directory whose four pieces lie on the nodes. prefix: words that make srun another user's."""
+        """A run directory whose four fragments lie on the nodes. prefix: words that make srun another user's."""
         self.needs_isolation()
         setting = f"--export=ALL,LD_PRELOAD={self.lab.library},MEGASCOPE_SCRATCH={self.lab.local}"
         process = self.start(*prefix, "srun", *ALL, setting, "./app", str(LAPS), "wait", "here", variables={"MEGASCOPE_OUT": "run"})
@@ -111,7 +111,7 @@ class Collect(lab.Case):
     def collect(self, *words, expected=0):
         return self.call(f"{self.lab.scripts}/collect.sh", *words, expected=expected)
 
-    def pieces(self, node):
+    def fragments(self, node):
         return glob.glob(f"{self.lab.local_of(node)}/megascope-*/*/rank-*.mgt")
 
     def test_recover_alone_says_what_is_missing_and_where(self):
@@ -123,7 +123,7 @@ class Collect(lab.Case):
                       self.call(self.lab.command, "recover", directory).stderr)
         self.assertEqual(self.report(directory)["missing_ranks"], [0, 1, 3])
         self.assertIn("4 traces in ", self.collect(directory).stdout)
-        self.assertEqual([self.pieces(node) for node in NODES], [[], [], [], []])
+        self.assertEqual([self.fragments(node) for node in NODES], [[], [], [], []])
         self.assertEqual(self.collect(directory).stderr, "", "it may be repeated")
 
     def test_a_node_that_is_down_is_named(self):
@@ -161,7 +161,7 @@ class Epilog(Collect):
         self.use_epilog()
         try:
             self.call(*as_unprivileged, "srun", "-Q", *ALL, "true")
-            self.wait_for("the epilog", lambda: not any(self.pieces(node) for node in NODES), 30)
+            self.wait_for("the epilog", lambda: not any(self.fragments(node) for node in NODES), 30)
         finally:
             self.use_epilog("")
         self.assertEqual({os.stat(f"{directory}/rank-{rank}.mgt").st_uid for rank in range(4)}, {UNPRIVILEGED})

@@ -53,28 +53,24 @@ class ThreadCollective final : public TreeCollective {
       : TreeCollective(rank, static_cast<int>(group->parts.size())), group_(std::move(group)) {}
 
   Status split(int color, int key, std::unique_ptr<Collective>& result) override {
-    struct CaptureRequest {
+    struct SplitEntry {
       int color, key, rank;
     };
-    const CaptureRequest mine{color, key, rank()};
+    const SplitEntry mine{color, key, rank()};
     Bytes all;
     Status status = gather(std::as_bytes(std::span(&mine, 1)), all, 0);
     if (status.is_ok()) status = bcast_resized(all, 0);
     if (!status.is_ok()) return status;
-    std::vector<CaptureRequest> capture_requests(all.size() / sizeof mine);
-    std::memcpy(capture_requests.data(), all.data(), all.size());
-    std::erase_if(capture_requests, [color](const CaptureRequest& capture_request) {
-      return capture_request.color != color;
-    });
-    std::ranges::sort(capture_requests, [](const CaptureRequest& a, const CaptureRequest& b) {
+    std::vector<SplitEntry> entries(all.size() / sizeof mine);
+    std::memcpy(entries.data(), all.data(), all.size());
+    std::erase_if(entries, [color](const SplitEntry& entry) { return entry.color != color; });
+    std::ranges::sort(entries, [](const SplitEntry& a, const SplitEntry& b) {
       return std::pair(a.key, a.rank) < std::pair(b.key, b.rank);
     });
-    const auto position = std::ranges::find(capture_requests, rank(), &CaptureRequest::rank) -
-                          capture_requests.begin();
-    const auto leader = static_cast<std::size_t>(capture_requests.front().rank);
+    const auto position = std::ranges::find(entries, rank(), &SplitEntry::rank) - entries.begin();
+    const auto leader = static_cast<std::size_t>(entries.front().rank);
     if (position == 0)
-      group_->parts[leader] = std::make_shared<ThreadGroup>(
-          static_cast<int>(capture_requests.size()));
+      group_->parts[leader] = std::make_shared<ThreadGroup>(static_cast<int>(entries.size()));
     status = barrier();
     result = std::make_unique<ThreadCollective>(group_->parts[leader], static_cast<int>(position));
     status.update(barrier());

@@ -1,40 +1,32 @@
-"""What suites share that run a program with the library and look at what was recorded: a directory for each test, clean variables, readers."""
+"""What suites share that run a program with the library and look at what was recorded: in_directory.py, and readers."""
 
 import gzip
 import json
 import os
 import shutil
 import subprocess
-import tempfile
-import unittest
 
+import in_directory
 import launch
 
 TOOLS = os.path.dirname(os.path.abspath(__file__))
 
 
-class Case(unittest.TestCase):
+class Case(in_directory.InDirectory):
     """A suite's own class says the three paths."""
 
-    maxDiff = None
+    decoding = "replace"
     megascope = None  # build/<preset>/bin/megascope
     mpirun = None     # the launcher and its options, before -n
     processor = ""    # directory of Perfetto's trace processor; empty: query() skips
 
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix=f"{type(self).__module__.strip('_')}.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.run_directory = os.path.join(self.directory, "run")
+        super().setUp()
         self.library = os.path.join(os.path.dirname(os.path.dirname(self.megascope)), "lib", "libmegascope.so")
-
-    def environment(self, **more):
-        """Without what a launcher or a user of this process has set."""
-        return launch.clean_environment(**more)
 
     def call(self, *command, code=0, **more):
         """What a command prints that ends with that code, or one of them; None: with any."""
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, cwd=self.directory, check=False, errors="replace", timeout=100,
-                              env=self.environment(**more))
+        done = self.finished(*command, **more)
         self.said, self.code = done.stderr, done.returncode
         if code is not None:
             self.assertIn(done.returncode, code if isinstance(code, tuple) else (code,), f"{command}\n{done.stdout}{done.stderr}")
@@ -47,8 +39,8 @@ class Case(unittest.TestCase):
     def record_ranks(self, ranks, *command, code=0, **more):
         return self.call(*self.mpirun, *launch.setting(self.mpirun, **self.settings(**more)), "-n", ranks, *command, code=code)
 
-    def report(self, directory=None):
-        return json.loads(self.call(self.megascope, "report", directory or self.run_directory, "--json"))
+    def report(self, directory=None, **more):
+        return json.loads(self.call(self.megascope, "report", directory or self.run_directory, "--json", **more))
 
     def stored_report(self):
         with open(os.path.join(self.run_directory, "report.json"), encoding="utf-8") as file:

@@ -7,10 +7,10 @@ import unittest
 
 sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import contradictions  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 TEXT = """Rank 1 (dp 0, pp 0, tp 1) computes 1.10 times as long as its 7 peers in the whole run; it costs 3.6
-% of the run. Seen best in step 0 of rank 1: what it computes took 220 ms instead of 200 ms. Ranks
+% of the run. Strongest evidence, in step 0 of rank 1: what it computes took 220 ms instead of 200 ms. Ranks
 wait for each other 6.0 % of their time, 6 s in all, mostly in exchange-next (late sender). Rank
 1 causes 70 % of it, 4.2 s.
 
@@ -124,7 +124,7 @@ class Costs(unittest.TestCase):
             return lambda answer: (answer.update(steps=20), answer["culprits"][0].update(active_steps=active))
         self.assertEqual(rules_of(change=in_steps(20)), [])
         self.assertEqual(rules_of(change=in_steps(4)), ["a_rank_costs_what_it_is_slower"])
-        told = TEXT.replace("% of the run. Seen", "% of the run, including other slow operations of the same ranks. Seen")
+        told = TEXT.replace("% of the run. Strongest", "% of the run, including other slow operations of the same ranks. Strongest")
         self.assertEqual(rules_of(told, change=in_steps(4)), [])
 
     def test_a_cost_that_the_replay_does_not_show(self):
@@ -185,7 +185,7 @@ class Costs(unittest.TestCase):
     def test_waits_of_ranks_without_a_trace_are_not_seen(self):
         def change(answer):
             answer["waits"]["total_s"] = 0.14
-            answer["limits"] = ["No trace of 48 ranks is here: waits for them are not seen."]
+            answer["limits"] = ["No trace of 48 ranks is available. Waits for ranks without a trace are not detected."]
         self.assertEqual(rules_of(TEXT.replace("6.0 % of their time", "0.14 % of their time"), change=change), [])
 
 
@@ -199,7 +199,7 @@ class RootCauses(unittest.TestCase):
 
     def test_a_stage_and_one_of_its_ranks_are_two_causes_where_the_output_says_so_in_text_and_json(self):
         within = {"kind": "stage_imbalance", "ranks": [1, 3]}
-        said = "Rank 3 computes 1.10 times as long as rank 1, in addition to what ranks 1, 3 have more to do, in the whole run; it costs 0.2 % of the run."
+        said = "Rank 3 computes 1.10 times as long as rank 1, in addition to the extra work of ranks 1, 3, in the whole run; it costs 0.2 % of the run."
         silent = "Rank 3 computes 1.10 times as long as its peer in the whole run; it costs 0.2 % of the run."
 
         def rules(sentence, **fields):
@@ -248,4 +248,4 @@ class Rules(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

@@ -17,7 +17,7 @@ import faults  # pylint: disable=wrong-import-position
 import inject  # pylint: disable=wrong-import-position
 import programs  # pylint: disable=wrong-import-position
 import score  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 BUILD = sys.argv[2] if len(sys.argv) > 2 else ""
 HEAT2D = os.path.join(BUILD, "examples", "heat2d")
@@ -141,4 +141,4 @@ class Missing(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

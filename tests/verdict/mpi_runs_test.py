@@ -14,7 +14,7 @@ import native_trace  # pylint: disable=wrong-import-position
 import programs  # pylint: disable=wrong-import-position
 import run_truth  # pylint: disable=wrong-import-position
 import runs  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 
 def job_of(shape, seed=3, **fields):
@@ -134,4 +134,4 @@ class Traces(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

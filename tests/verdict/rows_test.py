@@ -15,15 +15,15 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import contradictions  # pylint: disable=wrong-import-position
+import in_directory  # pylint: disable=wrong-import-position
 import known_timelines  # pylint: disable=wrong-import-position
 import launch  # pylint: disable=wrong-import-position
 import score  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 VERDICT, MEGASCOPE, BUILD, *MPIRUN = (os.path.abspath(word) if number < 3 else word for number, word in enumerate(sys.argv[1:]))
 DATA = os.environ.get("MEGASCOPE_TEST_DATA", "")
@@ -43,12 +43,8 @@ def one_line(text):
     return " ".join(text.split())
 
 
-class Case(unittest.TestCase):
-    maxDiff = None
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="rows_test.")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+class Case(in_directory.InDirectory):
+    limit_s = LIMIT_S
 
     def analyzed(self, run, name=""):
         """The Output of a run, which does not contradict itself."""
@@ -137,15 +133,12 @@ class Programs(Case):
 
     def run_program(self, words, ranks=4, cores=2, name="", **variables):
         """Output of what a program of `ranks` ranks left; cores: how many they share."""
-        run, scratch = os.path.join(self.directory, "run"), os.path.join(self.directory, "scratch")
+        run, scratch = self.run_directory, self.path("scratch")
         shutil.rmtree(run, ignore_errors=True)
         os.makedirs(scratch, exist_ok=True)
-        environment = launch.clean_environment()
         settings = {"LD_PRELOAD": LIBRARY, "MEGASCOPE_SCRATCH": scratch, "MEGASCOPE_EXPORT": "otf2", "MEGASCOPE_OUT": run, **variables}
         chosen = set(sorted(os.sched_getaffinity(0))[:cores])
-        program = subprocess.run([*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", str(ranks), *words], cwd=self.directory, env=environment,
-                                 capture_output=True, text=True, timeout=LIMIT_S, check=False,
-                                 preexec_fn=lambda: os.sched_setaffinity(0, chosen))
+        program = self.finished(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", ranks, *words, before=lambda: os.sched_setaffinity(0, chosen))
         self.assertEqual(program.returncode, 0, program.stderr)
         self.keep(f"{self._testMethodName}{name}.exit.txt", program.stderr)
         output = self.analyzed(run, name)
@@ -279,4 +272,4 @@ class Programs(Case):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

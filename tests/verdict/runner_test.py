@@ -13,7 +13,7 @@ import unittest
 sys.path[:0] = [sys.argv[1], os.path.join(sys.argv[1], "mpi_runs"), os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import contradiction_lint  # pylint: disable=wrong-import-position
 import runs  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 VERDICT, MEGASCOPE = sys.argv[1:3]
 
@@ -25,7 +25,7 @@ class Runner(unittest.TestCase):
 
     def test_a_table_and_a_line_in_the_log(self):
         with tempfile.TemporaryDirectory() as directory:
-            log = os.path.join(directory, "looks.txt")
+            log = os.path.join(directory, "evaluations.txt")
             result = self.run_corpus("--cases", "2,13", "--log", log)
             self.assertIn(result.returncode, (0, 1), result.stderr)
             lines = result.stdout.splitlines()
@@ -69,7 +69,7 @@ class MpiRuns(unittest.TestCase):
         self.assertIn(result.returncode, (0, 1), result.stderr)
         self.assertIn("could not be analysed: 0", result.stdout)
         self.assertRegex(result.stdout, r"mpi_runs 5 % +right \d/1; .* explained: median \d\.\d\d, quartile \d\.\d\d \(1\)")
-        self.assertRegex(result.stdout, r"mpi_runs healthy +right \d/1; .* healthy accused \d/1; .* median - \(0\)")
+        self.assertRegex(result.stdout, r"mpi_runs healthy +right \d/1; .* false positives \d/1; .* median - \(0\)")
 
     def test_a_loss_without_a_cause_names_the_rank_on_which_most_of_it_is_lost(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -89,4 +89,4 @@ class Lint(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

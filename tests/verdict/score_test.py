@@ -11,7 +11,7 @@ import corpus  # pylint: disable=wrong-import-position
 import damage  # pylint: disable=wrong-import-position
 import groups  # pylint: disable=wrong-import-position
 import score  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 RANK_1 = [{"kinds": ["slow_compute"], "ranks": [1], "part": False}]
 LANES = [{"kinds": ["slow_compute", "slow_host"], "ranks": [0, 1], "part": False}]
@@ -76,7 +76,7 @@ class TotalsOfCases(unittest.TestCase):
         self.assertEqual(totals.lines(), [
             "right: 2/5 (ranks right: 2/5; could not be analysed: 1)",
             "precision 0.500 (2/4), recall 1.000 (2/2), cause 0.500 (1/2)",
-            "healthy accused: 1/2 (no cause, but where most is lost: 1); contradictions: 2"])
+            "false positives: 1/2 (no cause, but where most is lost: 1); contradictions: 2"])
 
 
 class GroupsOfCases(unittest.TestCase):
@@ -96,9 +96,9 @@ class GroupsOfCases(unittest.TestCase):
         all_groups.group("one").totals.add(score.score_of(said(("slow_compute", 1)), [RANK_1]), False, 0, True)
         self.assertEqual(all_groups.lines(), [
             "by group:",
-            "  one                  right 1/1; precision 1.000 (1/1), recall 1.000 (1/1), cause 1.000 (1/1); healthy accused 0/0; "
+            "  one                  right 1/1; precision 1.000 (1/1), recall 1.000 (1/1), cause 1.000 (1/1); false positives 0/0; "
             "share of the loss explained: median 0.90, quartile 0.55 (3)",
-            "  two                  right 0/0; precision - (0/0), recall - (0/0), cause - (0/0); healthy accused 0/0; "
+            "  two                  right 0/0; precision - (0/0), recall - (0/0), cause - (0/0); false positives 0/0; "
             "share of the loss explained: median - (0)"])
 
 
@@ -123,7 +123,7 @@ class HeldOut(unittest.TestCase):
 
     def test_their_details_are_not_printed_and_the_look_is_counted(self):
         with tempfile.TemporaryDirectory() as directory:
-            log = os.path.join(directory, "looks.txt")
+            log = os.path.join(directory, "evaluations.txt")
             program = os.path.join(sys.argv[1], "corpus.py")
             for _ in range(2):  # /bin/false answers nothing: each run counts as wrong
                 result = subprocess.run([sys.executable, program, "/bin/false", "--cases", "1024", "--log", log],
@@ -150,4 +150,4 @@ class Damage(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

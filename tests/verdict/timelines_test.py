@@ -23,7 +23,7 @@ import timeline_faults  # pylint: disable=wrong-import-position
 import timeline_files  # pylint: disable=wrong-import-position
 import timeline_model  # pylint: disable=wrong-import-position
 import timeline_truth  # pylint: disable=wrong-import-position
-import told_skips  # pylint: disable=wrong-import-position
+import reported_skips  # pylint: disable=wrong-import-position
 
 EXAMPLES = sorted(glob.glob(os.path.join(os.environ.get("MEGASCOPE_TEST_DATA", ""), "foreign", "*.tar.xz")))
 
@@ -175,4 +175,4 @@ class Cases(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    told_skips.main()
+    reported_skips.main()

@@ -51,13 +51,14 @@ void find_all_to_all(const Facts& facts, Findings& found) {
     if (!has_all || members.min_rounds < kMinRounds || share < kMinShare) continue;
     found.push_back(
         {.rule = "all_to_all",
-         .text = "Every rank sent to all others " + human_count(members.min_rounds) +
-                 " times by single messages, " + call_site_text(facts, kNoIndex, comm, kNoIndex) +
-                 "; " + ranks_text(facts, members.ranks) + " spend " + percent(share) +
+         .text = "Every rank sent single messages to all others " +
+                 human_count(members.min_rounds) + " times, " +
+                 call_site_text(facts, kNoIndex, comm, kNoIndex) + "; " +
+                 ranks_text(facts, members.ranks) + " spend " + percent(share) +
                  " of the run in these " + human_count(members.message_count) + " messages.",
          .remedy = "Use MPI_Alltoall(v), or MPI_Neighbor_alltoall(v) where the pattern is sparser "
-                   "on larger runs: the library then orders the messages so that they do not meet "
-                   "at one rank.",
+                   "on larger runs. The library then schedules the messages so that no rank "
+                   "receives from all others at once.",
          .ranks = members.ranks,
          .count = members.min_rounds,
          .share = share,

@@ -43,13 +43,14 @@ void find_barriers(const Facts& facts, Findings& found) {
     found.push_back(
         {.rule = "barriers",
          .text = human_count(group.max_count) +
-                 " barriers stand between messages and collectives, which order themselves, " +
+                 " barriers separate messages and collectives, which need no barrier between "
+                 "them, " +
                  call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                  ranks_text(facts, group.ranks) + " spend " + percent(share) +
                  " of the run in them.",
-         .remedy = "Remove them, unless they separate phases that MPI does not see: file access, "
-                   "timing, shared memory, receives from any source. What ranks wait there because "
-                   "their work is uneven they will wait in the next call.",
+         .remedy = "Remove them, unless they separate operations that MPI does not order: file "
+                   "access, timing, shared memory, receives from any source. Waits that uneven "
+                   "work causes do not disappear: they move to the next call.",
          .ranks = group.ranks,
          .count = group.max_count,
          .share = share,

@@ -19,7 +19,7 @@ void find_bcast_runs(const Facts& facts, Findings& found) {
         {.rule = "bcast_runs",
          .text = human_count(group.max_count) + " broadcasts of " +
                  human_bytes(group.mean_bytes()) +
-                 " on average follow other ones of the same root directly, " +
+                 " on average directly follow another broadcast of the same root, " +
                  call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                  ranks_text(facts, group.ranks) + " spend " + percent(share) +
                  " of the run in them.",

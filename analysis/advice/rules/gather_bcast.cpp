@@ -21,18 +21,18 @@ void add(const Facts& facts, const RowGroup& group, bool is_gather, Findings& fo
                                  : static_cast<std::uint64_t>(facts.comms[sum.comm].size);
   const bool returns_all = is_gather && size > 1 && 2 * sum.bytes >= size * sum.bytes_before;
   const std::string remedy = !is_gather || !returns_all
-                                 ? "Use MPI_Allreduce (where the operation is not one of MPI's, "
-                                   "MPI_Op_create makes it): one call, no single rank in the "
-                                   "middle, and the library takes the best algorithm."
-                                 : "Use MPI_Allgather: one call gives all ranks what all have, "
-                                   "without the detour over the root.";
+                                 ? "Use MPI_Allreduce (MPI_Op_create defines operations that MPI "
+                                   "does not have). It is one call, no single rank receives and "
+                                   "sends all data, and the library chooses the algorithm."
+                                 : "Use MPI_Allgather: one call gives every rank the data of all "
+                                   "ranks, without passing them through the root.";
   found.push_back({.rule = "gather_bcast",
-                   .text = human_count(group.max_count) + " times " +
-                           (is_gather ? "MPI_Gather" : "MPI_Reduce") +
-                           " is followed by MPI_Bcast of the same root, " +
+                   .text = std::string(is_gather ? "MPI_Gather" : "MPI_Reduce") +
+                           " is followed by MPI_Bcast of the same root " +
+                           human_count(group.max_count) + " times, " +
                            call_site_text(facts, sum.function, sum.comm, sum.site) + "; " +
                            ranks_text(facts, group.ranks) + " spend " + percent(share) +
-                           " of the run in the two.",
+                           " of the run in these calls.",
                    .remedy = remedy,
                    .ranks = group.ranks,
                    .count = group.max_count,

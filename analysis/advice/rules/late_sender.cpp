@@ -34,9 +34,10 @@ void find_late_sender(const Facts& facts, Findings& found) {
                            duration(static_cast<double>(sender.wait_ns)) +
                            " in all: " + percent(share) + " of the run.",
                    .remedy = "Let " + rank +
-                             " send earlier (MPI_Isend as soon as the data are there) and do less "
-                             "between two sends; as a master it should give out larger pieces, or "
-                             "the next piece before the last one is done, and compute none itself.",
+                             " send earlier (MPI_Isend as soon as the data are ready) and do less "
+                             "work between two sends. If it is a master, let it send larger work "
+                             "items, or the next item before the previous one is done, and let it "
+                             "compute none itself.",
                    .ranks = {most->world_rank},
                    .count = sender.count,
                    .share = share,

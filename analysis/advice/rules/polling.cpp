@@ -15,12 +15,13 @@ void find_polling(const Facts& facts, Findings& found) {
     found.push_back({.rule = "polling",
                      .text = human_count(sum.count) +
                              " polls in loops without work in between take " + percent(share) +
-                             " of the run, " + duration(static_cast<double>(sum.time_ns)) + " of " +
-                             ranks_text(facts, group.ranks) + ", " +
+                             " of the run, " + duration(static_cast<double>(sum.time_ns)) +
+                             " in all on " + ranks_text(facts, group.ranks) + ", " +
                              call_site_text(facts, sum.function, sum.comm, sum.site) + ".",
-                     .remedy = "Do work between two polls, or wait with MPI_Wait, MPI_Waitany or "
-                               "MPI_Probe: the library then makes progress, or gives the core to "
-                               "others. What is waited for is late: see who waits for whom.",
+                     .remedy = "Do work between two polls, or block in MPI_Wait, MPI_Waitany or "
+                               "MPI_Probe: the library then makes progress, or yields the core. "
+                               "The polled operations complete late: the wait states show which "
+                               "ranks delay others.",
                      .ranks = group.ranks,
                      .count = sum.count,
                      .share = share,

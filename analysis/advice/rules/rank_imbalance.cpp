@@ -126,7 +126,7 @@ void find_rank_imbalance(const Facts& facts, Findings& found) {
       {.rule = "rank_imbalance",
        .text = text + ": the most loaded rank has " + percent(work.max_ns / work.mean_ns - 1.0) +
                " more than the mean, and the others wait for it.",
-       .remedy = "Divide the data by the work they make, not by their number: cyclic or weighted "
+       .remedy = "Divide the data by the work they cause, not by their number: cyclic or weighted "
                  "blocks (triangular loops), remainders over all ranks instead of the first ones, "
                  "or a partitioner (METIS, Zoltan) or dynamic balancing.",
        .ranks = std::move(heavy),

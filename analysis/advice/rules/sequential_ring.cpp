@@ -105,24 +105,24 @@ void find(const Facts& facts, bool is_receive, Findings& found) {
     for (const Link& link : longest.links) ranks.push_back(link.rank->world_rank);
     std::ranges::sort(ranks);
     const std::string order = is_receive ? "receive from one neighbour before they send to the next"
-                                         : "send to one neighbour, which cannot take it before its "
-                                           "own send is done, before they receive";
-    found.push_back({.rule = "sequential_ring",
-                     .text = "The ranks exchange messages one after the other, " +
-                             human_count(longest.count) + " times: " + ranks_text(facts, ranks) +
-                             " " + order + ", with blocking calls " +
-                             call_site_text(facts, kNoIndex, comm, kNoIndex) + ". That costs " +
-                             percent(share) + " of the run, and more the more ranks there are.",
-                     .remedy = "Use MPI_Sendrecv, or MPI_Irecv and MPI_Isend with MPI_Waitall: "
-                               "then all pairs exchange at the same time. Where each rank needs "
-                               "the sum of those before it, use MPI_Scan or MPI_Exscan.",
-                     .ranks = std::move(ranks),
-                     .count = longest.count,
-                     .share = share,
-                     .function = kNoIndex,
-                     .comm = comm,
-                     .site = kNoIndex,
-                     .region = {}});
+                                         : "send to one neighbour, which cannot receive until its "
+                                           "own send has completed, before they receive";
+    found.push_back(
+        {.rule = "sequential_ring",
+         .text = "The ranks exchange messages one after the other, " + human_count(longest.count) +
+                 " times: " + ranks_text(facts, ranks) + " " + order + ", with blocking calls " +
+                 call_site_text(facts, kNoIndex, comm, kNoIndex) + ". This costs " +
+                 percent(share) + " of the run. The cost grows with the number of ranks.",
+         .remedy = "Use MPI_Sendrecv, or MPI_Irecv and MPI_Isend with MPI_Waitall: "
+                   "all pairs then exchange at the same time. If each rank needs the "
+                   "sum over the preceding ranks, use MPI_Scan or MPI_Exscan.",
+         .ranks = std::move(ranks),
+         .count = longest.count,
+         .share = share,
+         .function = kNoIndex,
+         .comm = comm,
+         .site = kNoIndex,
+         .region = {}});
   }
 }
 

@@ -46,10 +46,13 @@ bool are_others_waiting(const Facts& facts, const RankFacts& rank) {
   return 2 * std::size_t{rank.waited_for_at_all.waiter_count} >= facts.ranks.size() - 1;
 }
 
-std::string remedy() {
-  return "Let all ranks write or read their part: collectively (MPI_File_write_at_all, parallel "
-         "HDF5 or netCDF), or one file for each rank or node; or let one rank of its own do it "
-         "while the others go on (MPI_File_iwrite_at, a writer rank).";
+/// let: "Let", or "let" within a sentence.
+std::string remedy(const std::string& let) {
+  return let +
+         " all ranks read or write their own data: collectively (MPI_File_write_at_all, parallel "
+         "HDF5 or netCDF), or in one file for each rank or node. Alternatively, access files "
+         "while the other ranks continue: by nonblocking calls (MPI_File_iwrite_at) or on a "
+         "dedicated writer rank.";
 }
 
 /// Finds the rank by its independent MPI file accesses.
@@ -65,12 +68,12 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
   if (share < kMinShare) return false;
   found.push_back(
       {.rule = "serial_files",
-       .text = "Rank " + std::to_string(rank.world_rank) + " alone accesses files, " +
+       .text = "Only rank " + std::to_string(rank.world_rank) + " accesses files, " +
                human_count(own.count) + " times, " + human_bytes(own.bytes) + " in " +
                duration(static_cast<double>(own.time_ns)) + " " +
                call_site_text(facts, own.first->function, own.first->comm, own.first->site) +
                ", while the others wait for it: " + percent(share) + " of the run.",
-       .remedy = remedy(),
+       .remedy = remedy("Let"),
        .ranks = {rank.world_rank},
        .count = own.count,
        .share = share,
@@ -99,11 +102,12 @@ void find_blocked(const Facts& facts, const RankFacts& rank, Findings& found) {
   if (share < kMinShare) return;
   found.push_back({.rule = "serial_files",
                    .text = "Rank " + std::to_string(rank.world_rank) +
-                           " is blocked in the operating system for " + duration(excess_ns) +
-                           " more than the others (it neither computes nor waits for a core: file "
-                           "access, or another call that sleeps), and they wait for it: " +
+                           " is blocked in the operating system " + duration(excess_ns) +
+                           " longer than the others (it neither computes nor waits for a core: it "
+                           "is in a file access or another blocking system call), and they wait "
+                           "for it: " +
                            percent(share) + " of the run.",
-                   .remedy = "If it is file access: " + remedy(),
+                   .remedy = "If the cause is file access, " + remedy("let"),
                    .ranks = {rank.world_rank},
                    .count = rank.waited_for_at_all.count,
                    .share = share,

@@ -51,14 +51,14 @@ void find_small_messages(const Facts& facts, Findings& found) {
     found.push_back(
         {.rule = "small_messages",
          .text = human_count(sum.count) + " messages of " + human_bytes(group.mean_bytes()) +
-                 " on average follow each other to the same rank; " +
+                 " on average go one after the other to the same rank; " +
                  ranks_text(facts, group.ranks) +
                  (group.ranks.size() == 1 ? " sends them " : " send them ") +
                  call_site_text(facts, sum.function, sum.comm, sum.site) +
                  "; sending and receiving them takes " + percent(share) + " of the run.",
-         .remedy = "Pack what goes to the same rank into one message (a buffer, MPI_Pack or a "
-                   "derived datatype) and send it once a step: each message costs its latency, "
-                   "however small it is.",
+         .remedy = "Pack the data for one rank into one message (a buffer, MPI_Pack or a derived "
+                   "datatype) and send it once per step: each message costs its latency, even if "
+                   "it is small.",
          .ranks = std::move(ranks),
          .count = sum.count,
          .share = share,

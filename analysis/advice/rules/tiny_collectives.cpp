@@ -41,7 +41,7 @@ void find_tiny_collectives(const Facts& facts, Findings& found) {
     if (share < (can_be_combined ? kMinShare : kMinLoneShare)) continue;
     std::string text = human_count(group.max_count) + " collectives of " +
                        human_bytes(group.mean_bytes()) + " take " + percent(share) +
-                       " of the run without any waiting for late ranks, " +
+                       " of the run, not counting waits for late ranks, " +
                        call_site_text(facts, sum.function, sum.comm, sum.site);
     if (can_be_combined)
       text += "; " + human_count(following) + " of them directly follow another one";
@@ -49,10 +49,10 @@ void find_tiny_collectives(const Facts& facts, Findings& found) {
                      .text = text + ".",
                      .remedy = can_be_combined
                                    ? "Put values that are reduced at the same point into one array "
-                                     "and make one call of it."
+                                     "and reduce it in one call."
                                    : "Make fewer of them (test for convergence every few steps, "
-                                     "combine the sums of a step in one array), or hide them "
-                                     "behind work with the nonblocking variant.",
+                                     "combine the sums of a step in one array), or overlap them "
+                                     "with work: use the nonblocking variant.",
                      .ranks = group.ranks,
                      .count = group.max_count,
                      .share = share,

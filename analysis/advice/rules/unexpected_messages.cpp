@@ -28,10 +28,10 @@ void find_unexpected_messages(const Facts& facts, Findings& found) {
                              ": on average " + human_count(static_cast<std::uint64_t>(mean_count)) +
                              " of them, " + human_bytes(static_cast<std::uint64_t>(mean_bytes)) +
                              ", wait in its queue of unexpected messages. Each receive searches "
-                             "this queue, and the library holds their bytes.",
+                             "this queue, and the library buffers these messages.",
                      .remedy = "Post the receives earlier (MPI_Irecv before the senders start), "
-                               "receive oftener, or let senders wait for a word of the receiver "
-                               "after every few messages (or send with MPI_Ssend).",
+                               "receive more often, or let senders wait for an acknowledgement of "
+                               "the receiver after every few messages (or send with MPI_Ssend).",
                      .ranks = {rank.world_rank},
                      .count = queue.unexpected_count,
                      .share = 0.0,

@@ -1,4 +1,4 @@
-"""Which program, noise and fault a seed stands for. Each 72 seeds in a row: 6 shapes x 12 faults."""
+"""The program, noise and fault of a seed. Any 72 consecutive seeds have all 6 shapes x 12 faults."""
 
 import random
 
@@ -32,12 +32,12 @@ class Job:
         self.start()
 
     def start(self):
-        """The same random numbers again, for another simulation of the same run."""
+        """Restarts the random numbers, for another simulation of the same run."""
         self.random = [random.Random(f"{self.seed}:work:{rank}") for rank in range(self.world)]
         draw = random.Random(f"{self.seed}:nodes")
         hosts = -(-self.world // self.ranks_per_host)
         self.skews = [draw.uniform(-250, 250) for _ in range(hosts)]
-        self.nodes = []                # by step, then host: noise of a node, that stays a while
+        self.nodes = []                # by step, then host: noise of a node, correlated in time
         now = [draw.gauss(0, self.node_sigma) for _ in range(hosts)]
         for _ in range(self.steps):
             self.nodes.append(now)
@@ -50,7 +50,7 @@ class Job:
         return [rank for rank in range(self.world) if self.host(rank) == host]
 
     def skew_of(self, rank):
-        """What is left of a corrected clock's error."""
+        """The remaining error of a corrected clock."""
         return self.skews[self.host(rank)]
 
     def work_factor(self, rank, step):
@@ -58,7 +58,7 @@ class Job:
         return max(0.5, 1 + noise + self.drift * step / self.steps)
 
     def jitter_ns(self, rank):
-        """The system takes the processor for a while, in a few pieces of work of any rank."""
+        """Time for which the system uses the processor, in a few units of work of any rank."""
         draw = self.random[rank]
         return min(2e6, 4e4 * draw.paretovariate(1.3)) if draw.random() < self.jitter_share else 0.0
 
@@ -74,12 +74,12 @@ def when_of(plan, draw, steps):
 
 
 def victim(draw, job):
-    """Not the master, who does not compute."""
+    """Not the master, because it does not compute."""
     return draw.randrange(1 if job.shape == "master_worker" else 0, job.world)
 
 
 def fault_of(plan, draw, job, simulated):
-    """The fault of a plan, None where the shape has none such. simulated(faults): the run's time and its work, see make."""
+    """The fault of a plan; None if the shape has no such fault. simulated(faults): time and work of the run, as Simulations.run."""
     severity, when = float(plan.split()[-2]) / 100, when_of(plan, draw, job.steps)
     if plan.startswith("slow host"):
         host = draw.randrange(job.world // job.ranks_per_host)
@@ -89,7 +89,7 @@ def fault_of(plan, draw, job, simulated):
         if not links:
             return None
         link, healthy_ns = draw.choice(links), simulated([])[0]
-        for factor in LINK_FACTORS:    # as slow as it takes to cost about what the plan says
+        for factor in LINK_FACTORS:    # the factor whose cost is closest to that of the plan
             fault = faults.SlowLink(link, factor, severity, when)
             if simulated([fault])[0] > healthy_ns * (1 + 0.4 * severity):
                 break

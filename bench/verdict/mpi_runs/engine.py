@@ -1,6 +1,6 @@
-"""Discrete-event simulation of MPI programs. A program is a generator a rank: it calls methods of its Rank, and yields what it waits for.
+"""Discrete-event simulation of MPI programs. A program is a generator for each rank. It calls methods of its Rank and yields its waits.
 
-Times are float ns. Ranks run in the order of their time, each until it computes or waits, so that messages meet in causal order.
+Times are float ns. Ranks run in the order of their times, each until it computes or waits, so that messages are matched in causal order.
 """
 
 import collections
@@ -11,13 +11,13 @@ import random
 
 import native_trace as trace
 
-CALL_NS = 450.0                    # of a call that waits for nothing
-STEP_CALL_NS = 100.0               # of reporting a step's begin or end
+CALL_NS = 450.0                    # duration of a call that does not wait
+STEP_CALL_NS = 100.0               # duration of annotating a step's begin or end
 ANY = trace.ANY_SOURCE
 
 
 class Comm:
-    """members: world ranks. Collectives on it are numbered, and nonblocking ones run one after the other."""
+    """A communicator. members: world ranks. Its collectives are numbered; nonblocking ones run one after the other."""
 
     def __init__(self, name, members, global_name, seed):
         self.name, self.members, self.global_name = name, list(members), global_name
@@ -44,21 +44,21 @@ class Request:
 
 
 @dataclasses.dataclass
-class Meeting:
-    """A collective that not all members have entered. there: (entered, request) by rank in the communicator."""
+class Instance:
+    """One execution of a collective, while not all members have entered it. there: (entered, request) by rank in the communicator."""
     cost: float
     there: dict
 
 
 class Wait:
-    """A call that ends when its requests have."""
+    """A call that ends when its requests are complete."""
 
     def __init__(self, enter, requests, record):
         self.enter, self.requests, self.record = enter, requests, record
 
 
 class Network:
-    """LogGP-like: latency, bandwidth, one adapter a host that sends one message after the other; log-normal noise a message."""
+    """A model like LogGP: latency, bandwidth, one adapter for each host, which sends one message at a time; log-normal noise of messages."""
 
     def __init__(self, seed, ranks_per_host, world, sigma, eager_bytes=16384):
         draw = random.Random(f"{seed}:network")
@@ -75,7 +75,7 @@ class Network:
         return self.random[rank].lognormvariate(0, self.sigma)
 
     def transfer(self, source, target, size, ready, noise, factor):
-        """(when the sender's buffer is free, when the message has arrived)."""
+        """Returns (time when the send buffer is free, time when the message has arrived)."""
         near = self.host(source) == self.host(target)
         wire = size * self.ns_per_byte[near]
         begin = ready
@@ -87,7 +87,7 @@ class Network:
         return sent, sent + self.latency_ns[near] * noise * factor
 
     def collective_ns(self, comm, kind, size):
-        """From the moment all are there."""
+        """Duration of a collective after all members have entered it."""
         count = len(comm.members)
         near = len({self.host(rank) for rank in comm.members}) == 1
         rounds, wire = max(1, math.ceil(math.log2(max(2, count)))), size * self.ns_per_byte[near]
@@ -98,7 +98,7 @@ class Network:
 
 
 class Rank:
-    """What a program sees of its process, and what it records."""
+    """One process, with the functions that its program calls, and its records."""
 
     def __init__(self, world, rank):
         self.world, self.rank, self.now, self.step = world, rank, 0.0, 0
@@ -108,10 +108,10 @@ class Rank:
         self.comm_ids = {comm.name: index for index, comm in enumerate(self.comms)}
         self.skew_ns = world.job.skew_of(rank)
 
-    # What a program does.
+    # Functions for programs.
 
     def work(self, usual_ns):
-        """Computes; to be yielded."""
+        """Computes. The program must yield the result."""
         time = self.world.work_ns(self, usual_ns)
         self.now += time
         self.work_ns += time
@@ -128,7 +128,7 @@ class Rank:
         self.now += STEP_CALL_NS
 
     def stamp(self, time):
-        """On the rank's corrected clock."""
+        """Converts a time to the rank's corrected clock."""
         return max(0, round(time + self.skew_ns))
 
     def isend(self, peer, tag, size):
@@ -179,7 +179,7 @@ class Rank:
         self.world.enter_collective(self, comm, "MPI_Iallreduce", size, trace.NO_PEER, sequence, request)
         return request
 
-    # How it is recorded.
+    # Recording.
 
     def next_of(self, comm):
         self.sequence[comm.name] += 1
@@ -195,10 +195,10 @@ class Rank:
     def add(self, region, enter, leave, comm=trace.WIDE_COMM, folded=0, own=b"", facts=b""):
         self.calls.append(trace.Call.words(region, self.stamp(enter), self.stamp(leave), comm, folded, own, facts))
 
-    # How it waits.
+    # Waiting.
 
     def block(self, wait):
-        """True: the requests have ended, and so has the call."""
+        """Begins a wait. Returns True if the requests are already complete, so that the call has ended."""
         self.waiting = wait
         self.missing = sum(request.done is None for request in wait.requests)
         return self.missing == 0 and self.leave() is not None
@@ -217,7 +217,7 @@ class Rank:
 
 
 class World:
-    """One run: job says ranks, noise and faults; make_comms(job) the communicators beside MPI_COMM_WORLD; program(rank) is a generator."""
+    """One run. job: ranks and noise. make_comms(job): the communicators in addition to MPI_COMM_WORLD. program(rank): a generator."""
 
     def __init__(self, job, faults, make_comms, program):
         self.job, self.faults, self.program = job, faults, program
@@ -240,7 +240,7 @@ class World:
             factor *= fault.link_factor(source, target, step)
         return factor
 
-    # Messages. A key is (receiver, sender, tag); with tags of job.any_source_tags the sender is ANY.
+    # Messages. A key is (receiver, sender, tag). For tags of job.any_source_tags the sender is ANY.
 
     def key(self, receiver, sender, tag):
         return receiver, ANY if tag in self.job.any_source_tags else sender, tag
@@ -274,42 +274,42 @@ class World:
             sending.complete(sent)
         receiving.complete(max(arrival, posted))
 
-    # Collectives. Rooted ones let members go before all are there: of a broadcast those behind the root, of a reduction all but it.
+    # Collectives. With a root, members may leave before all have entered: in a broadcast after the root, in a reduction all but the root.
 
     def enter_collective(self, rank, comm, name, size, root, sequence, request):
-        meeting = comm.open.get(sequence)
-        if meeting is None:
-            meeting = comm.open[sequence] = Meeting(self.network.collective_ns(comm, name, size), {})
+        instance = comm.open.get(sequence)
+        if instance is None:
+            instance = comm.open[sequence] = Instance(self.network.collective_ns(comm, name, size), {})
         index = comm.rank_of[rank.rank]
-        meeting.there[index] = rank.now, request
-        is_whole = len(meeting.there) == len(comm.members)
+        instance.there[index] = rank.now, request
+        is_whole = len(instance.there) == len(comm.members)
         if name == "MPI_Bcast":
-            self.broadcast(meeting, root, index)
+            self.broadcast(instance, root, index)
         elif name == "MPI_Reduce" and index != root:
-            request.complete(rank.now + 0.5 * meeting.cost)
+            request.complete(rank.now + 0.5 * instance.cost)
         if not is_whole:
             return
         del comm.open[sequence]
         if name != "MPI_Bcast":
-            self.end_collective(comm, name, root, meeting)
+            self.end_collective(comm, name, root, instance)
 
-    def broadcast(self, meeting, root, index):
-        enter, request = meeting.there[index]
+    def broadcast(self, instance, root, index):
+        enter, request = instance.there[index]
         if index == root:
-            request.complete(enter + 0.3 * meeting.cost)
-        if root in meeting.there:
-            for enter, waiting in list(meeting.there.values()) if index == root else [(enter, request)]:
+            request.complete(enter + 0.3 * instance.cost)
+        if root in instance.there:
+            for enter, waiting in list(instance.there.values()) if index == root else [(enter, request)]:
                 if waiting.done is None:
-                    waiting.complete(max(enter + CALL_NS, meeting.there[root][0] + meeting.cost))
+                    waiting.complete(max(enter + CALL_NS, instance.there[root][0] + instance.cost))
 
-    def end_collective(self, comm, name, root, meeting):
-        begin = max(comm.busy_ns, *(enter for enter, _ in meeting.there.values()))
+    def end_collective(self, comm, name, root, instance):
+        begin = max(comm.busy_ns, *(enter for enter, _ in instance.there.values()))
         if name == "MPI_Iallreduce":
-            comm.busy_ns = begin + meeting.cost
-        for index in sorted(meeting.there):
-            _, request = meeting.there[index]
+            comm.busy_ns = begin + instance.cost
+        for index in sorted(instance.there):
+            _, request = instance.there[index]
             if request.done is None:
-                request.complete(begin + meeting.cost + comm.random.expovariate(1 / 900))
+                request.complete(begin + instance.cost + comm.random.expovariate(1 / 900))
 
     # Time.
 
@@ -318,7 +318,7 @@ class World:
         heapq.heappush(self.ready, (time, self.order, rank.rank))
 
     def advance(self, rank, steps):
-        """Until it computes, waits or ends."""
+        """Runs a rank until it computes, waits or ends."""
         for waited in steps:
             if waited is None or rank.block(waited):
                 self.resume(rank, rank.now)
@@ -326,7 +326,7 @@ class World:
         rank.is_done = True
 
     def run(self):
-        """Returns when the last rank ended, in ns."""
+        """Runs all ranks. Returns the time in ns at which the last one ended."""
         begin = random.Random(f"{self.job.seed}:start")
         programs = []
         for rank in self.ranks:
@@ -341,7 +341,7 @@ class World:
         return max(rank.now for rank in self.ranks)
 
     def whole(self, rank):
-        """MPI_Init, what programs do before they begin, the program, and the end."""
+        """MPI_Init, the usual start-up communication, the program, and MPI_Finalize."""
         enter = rank.now
         rank.now += 2e6
         rank.add("MPI_Init", enter, rank.now)

@@ -1,4 +1,4 @@
-"""What may be wrong in a simulated run: each changes work or links of some ranks in some steps, and says so."""
+"""Faults of a simulated run. A fault changes work or links of some ranks in some steps, and describes itself."""
 
 import random
 
@@ -6,14 +6,14 @@ LEAST_PAUSES = 4
 
 
 class Fault:
-    """ranks: who; severity: 0.1 is 10 % of the time of what is hit; when: When."""
+    """Base class. ranks: affected ranks. severity: 0.1 is 10 % of the time of the affected operations. when: a When."""
     cause = "none"
 
     def __init__(self, ranks, severity, when):
         self.ranks, self.severity, self.when = frozenset(ranks), severity, when
 
     def start(self):
-        """A simulation begins."""
+        """Called when a simulation begins."""
 
     def work_factor(self, rank, step):
         return 1.0
@@ -29,7 +29,7 @@ class Fault:
 
 
 class When:
-    """In all steps, in a part of the run (first <= step < until), or in every k-th step."""
+    """The steps of a fault: all, those of a part of the run (first <= step < until), or every k-th step."""
 
     def __init__(self, steps, first=0, until=None, every=1):
         self.steps, self.first, self.until, self.every = steps, first, steps if until is None else until, every
@@ -46,7 +46,7 @@ class When:
 
 
 class SlowRanks(Fault):
-    """They compute longer: slow_compute of one, slow_host of all on one."""
+    """Ranks that compute longer: slow_compute of one rank, slow_host of all ranks of a host."""
 
     @property
     def cause(self):
@@ -72,7 +72,7 @@ class SlowLink(Fault):
 
 
 class Pauses(Fault):
-    """A rank stops now and then: in a share of its steps once, before a piece of work. severity: of its time, in all."""
+    """A rank pauses once in some of its steps, before a unit of work. severity: all pauses as a share of its time."""
     cause = "host_stall"
 
     def __init__(self, rank, severity, step_ns, pieces, when, seed):
@@ -82,7 +82,7 @@ class Pauses(Fault):
         count = max(min(LEAST_PAUSES, len(active)), round(draw.choice((0.2, 0.35, 0.5)) * len(active)))
         mean_ns = severity * step_ns * len(active) / count
         self.pauses = {step: (draw.randrange(pieces), mean_ns * draw.lognormvariate(0, 0.2))
-                       for step in sorted(draw.sample(active, count))}   # step: (which piece, ns)
+                       for step in sorted(draw.sample(active, count))}   # step: (number of the unit, ns)
         self.seen = {}
 
     def start(self):

@@ -1,4 +1,4 @@
-"""Writes the native trace of one process, format version 1, from docs/trace_format.md: calls of MPI on one thread, and steps.
+"""Writes the native trace of one process as docs/trace_format.md specifies (version 1): MPI calls of one thread, and steps.
 
 Times are integers in ns since the run's start, on one clock of all processes.
 """
@@ -59,7 +59,7 @@ def comm_definition(comm, index, rank):
 
 
 class Call:
-    """A call as words. facts: (kind, request, peer, tag, bytes, bytes received, sequence, communicator) each."""
+    """A call as words. Each of the facts: (kind, request, peer, tag, bytes, bytes received, sequence, communicator)."""
 
     @staticmethod
     def entry(time_ns, what):
@@ -93,12 +93,12 @@ def collective_request(request, comm, sequence, sent, received):
 
 
 def completion(kind, request):
-    """Of what is as it was posted."""
+    """Completion of a request whose message is as posted."""
     return struct.pack("<Q", SHORT_FACT | kind << 16 | request << 32)
 
 
 def reception(request, comm, peer, tag, size):
-    """Of a receive from any source."""
+    """Completion of a receive from any source."""
     return struct.pack("<QiiQ", MEDIUM_FACT | RECV_COMPLETE << 16 | request << 32, peer, tag, size | comm << 48)
 
 
@@ -139,7 +139,7 @@ def step_words(steps):
 
 
 def write(path, rank, world_size, described, calls, steps, end_ns, run_id):
-    """described: of definitions(); calls: bytes in order of return; steps: (number, begin, end), none: the program reports none."""
+    """described: result of definitions(). calls: bytes in order of return. steps: (number, begin, end); empty: not annotated."""
     with open(path, "wb") as file:
         file.write(file_header(rank, world_size, end_ns, run_id))
         file.write(chunk(DEFINITIONS, described))

@@ -1,10 +1,10 @@
-"""Programs of six shapes. Each: communicators beside the world, its place in parallel groups, its links, and what a rank does."""
+"""Programs of six shapes. Each has communicators in addition to the world, parallel groups, links, and the code of a rank."""
 
 import itertools
 
 MS = 1e6
-RESULT_TAG = 77                    # of master and workers: received from any source
-END_BYTES = 8                      # a message instead of a task: the round is over
+RESULT_TAG = 77                    # between master and workers, received from any source
+END_BYTES = 8                      # size of the message that ends a round, instead of a task
 
 
 def no_comms(job):
@@ -16,7 +16,7 @@ def no_groups(job, rank):
 
 
 class Halo:
-    """Halo exchange on a 2-D or 3-D grid, periodic or not: nonblocking, with the inner part computed meanwhile."""
+    """Halo exchange on a 2-D or 3-D grid, periodic or not: nonblocking, while the inner part is computed."""
 
     def __init__(self, draw):
         self.shape = draw.choice(((4, 2), (4, 4), (8, 4), (2, 2, 2), (4, 2, 2), (4, 4, 2), (3, 3, 3)))
@@ -42,7 +42,7 @@ class Halo:
         return rank
 
     def neighbours(self, rank):
-        """(neighbour, tag that I send with, tag that I receive with); a dimension of two has one neighbour."""
+        """(neighbour, tag of sends, tag of receives). In a dimension of two ranks there is one neighbour."""
         found = []
         for axis, size in enumerate(self.shape):
             for index, move in enumerate((-1, 1)):
@@ -154,7 +154,7 @@ class Pipeline:
 
 
 class DataParallel:
-    """Training with gradients that are reduced in buckets while the backward pass goes on."""
+    """Training with gradients that are reduced in buckets during the backward pass."""
 
     def __init__(self, draw):
         self.world, self.steps = draw.choice((8, 16, 32, 64)), draw.choice((30, 50))
@@ -184,7 +184,7 @@ class DataParallel:
 
 
 class MasterWorker:
-    """Rank 0 hands out tasks of a bag, to whoever is done; the round ends with a broadcast."""
+    """Rank 0 sends tasks to workers that have finished their previous task. A round ends with a broadcast."""
 
     def __init__(self, draw):
         self.world, self.steps = draw.choice((8, 12, 16, 32)), draw.choice((20, 30))
@@ -214,7 +214,7 @@ class MasterWorker:
             left -= 1
 
     def take(self, me):
-        """Until the task is the short message that ends the round."""
+        """Works on tasks until the short message that ends the round."""
         while True:
             task = me.recv(0, 1, self.task_bytes)
             yield task
@@ -254,7 +254,7 @@ class Transpose:
 
 
 class Graph:
-    """Neighbours of an irregular graph, each pair with sizes of its own; a sum over all every tenth iteration."""
+    """Neighbours of an irregular graph, with different sizes for each pair; a sum over all ranks in every tenth iteration."""
 
     def __init__(self, draw):
         self.world, self.steps = draw.choice((8, 16, 24, 48)), draw.choice((60, 80, 120))
@@ -265,7 +265,7 @@ class Graph:
             nearest = sorted(range(self.world), key=lambda other: (points[other][0] - x) ** 2 + (points[other][1] - y) ** 2)
             for other in nearest[1:1 + draw.choice((2, 3, 4))]:
                 self.edges[tuple(sorted((rank, other)))] = draw.choice((3000, 12000, 50000, 150000))
-        for rank in range(self.world - 1):  # connected
+        for rank in range(self.world - 1):  # makes the graph connected
             self.edges.setdefault((rank, rank + 1), 3000)
         self.comms, self.groups, self.any_source_tags = no_comms, no_groups, ()
 

@@ -1,4 +1,4 @@
-"""Which answers about a simulated MPI run are right, in the form of ../timeline_truth.py."""
+"""The correct outputs for a simulated MPI run, in the form of ../timeline_truth.py."""
 
 NEGLIGIBLE = 0.005
 
@@ -8,12 +8,12 @@ def entry(kinds, ranks, part=False):
 
 
 def sets_of_ranks(fault, job):
-    """Ranks that fill a stage or a replica, where the run reports its groups, cannot be told from it; in a replica that varies
-    between steps it is the input."""
+    """Correct sets for slow ranks. If the run has parallel groups and the ranks are exactly one stage or replica, they include that cause,
+    because the two cannot be distinguished; for a replica that varies between steps, uneven input."""
     ranks = sorted(fault.ranks)
     kinds = ["slow_compute", "slow_host"] if len(ranks) > 1 else ["slow_compute"]
     result = [entry(kinds, ranks)]
-    if job.shape == "master_worker" and 0 in ranks:  # the master hardly computes
+    if job.shape == "master_worker" and 0 in ranks:  # the master does almost no work
         result.append(entry(kinds, ranks[1:]))
     groups = job.of.groups(job, ranks[0])
     if not groups:

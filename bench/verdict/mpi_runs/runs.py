@@ -1,8 +1,8 @@
-"""Writes simulated runs of MPI programs as native traces, with what is wrong in them.
+"""Writes simulated runs of MPI programs and their faults as native traces.
 
     python3 runs.py --seeds dev --out DIRECTORY     DIRECTORY/run-5001 ... with run/ and ground_truth.json each
 
-ground_truth.json: as of ../timeline_truth.py, with `group`: severity of the fault (10 %, 5 %), link, or healthy.
+ground_truth.json: as in ../timeline_truth.py, with `group`: severity of the fault (10 %, 5 %), link, or healthy.
 """
 
 import argparse
@@ -24,13 +24,13 @@ SETS = {"dev": cases.DEV_SEEDS, "held-out": cases.HELD_OUT_SEEDS, "held-out-2": 
 
 
 class Simulations:
-    """Of one job, with and without faults: the same random numbers in each."""
+    """Simulations of one job with and without faults, with the same random numbers."""
 
     def __init__(self, job):
         self.job, self.known, self.world = job, {}, None
 
     def run(self, faults):
-        """(ns, ns of work by rank, pieces of work by rank)."""
+        """Returns (ns, ns of work by rank, units of work by rank)."""
         key = json.dumps([fault.statement() for fault in faults])
         if key not in self.known:
             self.known[key] = self.simulate(faults)
@@ -69,7 +69,7 @@ def directory_of(out, seed):
 
 
 def write_seed(out, seed):
-    """Writes one run and its ground_truth.json. Its directory appears only when it is whole."""
+    """Writes one run and its ground_truth.json. Its directory is created when the run is complete."""
     plan, job, faults, simulations = made(seed)
     healthy_ns, _, _ = simulations.run([])
     time_ns, _, _ = simulations.simulate(faults)
@@ -89,7 +89,7 @@ def write_seed(out, seed):
 
 
 def seeds_of(text):
-    """dev, held-out, held-out-2 to -4, 5001, or 5001-5072; several with commas."""
+    """Seeds of dev, held-out, held-out-2 to -4, 5001, or 5001-5072; several separated by commas."""
     seeds = []
     for word in text.split(","):
         first, _, last = word.partition("-")

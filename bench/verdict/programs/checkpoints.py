@@ -1,4 +1,4 @@
-"""Steps of diffusion on a ring of ranks, with a checkpoint of all ranks in one parallel HDF5 file each few steps."""
+"""Steps of diffusion on a ring of ranks. Every few steps all ranks write a checkpoint to one parallel HDF5 file."""
 
 import sys
 

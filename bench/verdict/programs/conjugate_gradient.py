@@ -9,7 +9,7 @@ WORLD = MPI.COMM_WORLD
 
 
 def exchange(field):
-    """Fills the rows beside this rank's own."""
+    """Receives the rows next to this rank's rows."""
     above = WORLD.rank - 1 if WORLD.rank > 0 else MPI.PROC_NULL
     below = WORLD.rank + 1 if WORLD.rank < WORLD.size - 1 else MPI.PROC_NULL
     WORLD.Sendrecv(field[1], above, 0, field[-1], below, 0)

@@ -1,17 +1,17 @@
-"""Faults that are injected into one rank of a program, how strong by seed, and which answers are right.
+"""Faults that are injected into one rank of a program, their strength by seed, and the correct outputs.
 
-The truth is what was measured: the injected time of each rank (fault_shim.c), its CPU time between MPI calls and its time on the
-run queue. What a rank suffered beside the fault, and work that differs by itself, may be named but need not be.
+ground_truth.json is based on measurements: the injected time of each rank (fault_shim.c), its CPU time between MPI calls and its time
+on the run queue. Disturbances in addition to the fault, and differences of the programs' own work, may be named but need not be.
 """
 
 import random
 
 RANKS = 4
-PREEMPTED_SHARE = 0.05             # of a rank's time on the run queue: it was preempted in truth
-IMBALANCE = 1.03                   # work between calls, of the median: it differs in truth
-NEGLIGIBLE = 0.02                  # of the time: too little was injected to be seen
+PREEMPTED_SHARE = 0.05             # a rank with this share of its time on the run queue was preempted
+IMBALANCE = 1.03                   # a rank with this multiple of the median work between calls has more work
+NEGLIGIBLE = 0.02                  # a fault of less than this share of the time is too small to be found
 
-# Kinds of the answer that say what was done. A rank that sleeps, is stopped or waits for a disk does not compute longer.
+# Causes that are correct for each fault. A rank that sleeps, is stopped or waits for a disk does not compute longer.
 KINDS = {
     "none": (),
     "competitor": ("preempted",),
@@ -23,12 +23,12 @@ KINDS = {
     "lock": ("host_stall", "blocked", "off_cpu", "lock"),
     "wire": ("slow_link",),
 }
-INJECTED = ("sleep", "imbalance", "disk", "lock", "wire")      # by the shim; the rest by inject.py
+INJECTED = ("sleep", "imbalance", "disk", "lock", "wire")      # by the shim; the others by inject.py
 OWN_IMBALANCE = ["slow_compute", "load_imbalance", "stage_imbalance", "input_imbalance"]
 
 
 def plan(program, fault, seed):
-    """Strength and victim."""
+    """Strength of a fault, and the rank that has it."""
     draw = random.Random(f"{program}:{fault}:{seed}")
     return {"program": program, "fault": fault, "seed": seed, "rank": draw.randrange(RANKS),
             "share": draw.choice((0.3, 0.6, 1.0) if fault == "imbalance" else (0.15, 0.25, 0.4)),
@@ -37,7 +37,7 @@ def plan(program, fault, seed):
 
 
 def environment(planned, cores):
-    """What fault_shim.c reads."""
+    """Environment variables for fault_shim.c."""
     fault = planned["fault"] if planned["fault"] in INJECTED else "none"
     return {"VERDICT_FAULT": fault, "VERDICT_RANK": str(planned["rank"]), "VERDICT_SHARE": str(planned["share"]),
             "VERDICT_US": str(planned["us"]), "VERDICT_CORES": str(cores)}
@@ -53,13 +53,13 @@ def victims(planned, ledgers, cores):
 
 
 def run_delay(ledgers, ranks):
-    """Mean share of their time on the run queue."""
+    """Mean share of time that the ranks spent on the run queue."""
     return sum(ledgers[rank]["run_delay_s"] / ledgers[rank]["wall_s"] for rank in ranks) / max(1, len(ranks))
 
 
 def injected_share(planned, ledgers, cores, outside_s):
-    """Of the run's time. outside_s: for how long inject.py stopped the rank. Of a competitor: how much longer the ranks of its
-    core were on the run queue than the others."""
+    """Injected time as a share of the run. outside_s: time for which inject.py stopped the rank. For a competitor: the time on the run
+    queue by which the ranks of its core exceed the others."""
     if planned["fault"] in ("competitor", "burner"):
         hit = victims(planned, ledgers, cores)
         return max(0.0, run_delay(ledgers, hit) - run_delay(ledgers, [rank for rank in range(RANKS) if rank not in hit]))
@@ -68,7 +68,7 @@ def injected_share(planned, ledgers, cores, outside_s):
 
 
 def kinds_of(planned, ledgers):
-    """Writing may take the CPU instead of waiting for a disk: then the rank computes longer in truth."""
+    """Correct causes. Writing may use the CPU instead of waiting for a disk; then the rank computes longer."""
     ledger, kinds = ledgers[planned["rank"]], list(KINDS[planned["fault"]])
     if planned["fault"] == "disk" and ledger.get("injected_cpu_s", 0.0) > 0.3 * ledger["injected_s"]:
         kinds.append("slow_compute")
@@ -76,12 +76,12 @@ def kinds_of(planned, ledgers):
 
 
 def entry(kinds, ranks, part=False, exact=False):
-    """exact: with another kind these ranks are accused wrongly."""
+    """exact: an output with another kind is a false positive."""
     return {"kinds": list(kinds), "ranks": sorted(ranks), "part": part, "exact": exact}
 
 
 def optional_sets(ledgers, is_imbalance_ours):
-    """What is true beside the fault: ranks that were preempted, ranks with more work than others."""
+    """Sets that are correct in addition to the fault: ranks that were preempted, ranks with more work than others."""
     result = []
     preempted = [ledger["rank"] for ledger in ledgers if ledger["run_delay_s"] > PREEMPTED_SHARE * ledger["wall_s"]]
     if preempted:

@@ -1,12 +1,12 @@
-"""Runs real MPI programs under libmegascope.so, each with a fault, and writes down what was done.
+"""Runs real MPI programs with libmegascope.so and an injected fault, and records the fault.
 
     python3 inject.py BUILD --out DIRECTORY [--programs heat2d,hpcc] [--faults sleep,none] [--seeds 1-3]
 
-Each run is DIRECTORY/PROGRAM-FAULT-SEED with run/ (the trace) and ground_truth.json; one that is there is not run again. Then
-`corpus.py MEGASCOPE --cases programs --programs DIRECTORY` judges. Four ranks on all cores (at most two); a rank is pinned to core
-RANK mod cores. Only processes that are started here are stopped or killed. Where others use the machine all ranks are disturbed:
-with --attempts each run waits until the machine is idle, at most a minute, and is made again if they had more than a tenth of
-these cores meanwhile. corpus.py leaves out those that were disturbed at last.
+Each run is DIRECTORY/PROGRAM-FAULT-SEED with run/ (the trace) and ground_truth.json. Existing runs are not repeated. Afterwards,
+`corpus.py MEGASCOPE --cases programs --programs DIRECTORY` judges the runs. Four ranks use all cores (at most two); each is pinned to core
+RANK mod cores. Only processes that this program starts are stopped or killed. Other work on the machine disturbs the ranks. With
+--attempts, each run therefore waits up to a minute until the machine is idle, and is repeated if other processes used more than a tenth
+of these cores. corpus.py omits runs that were still disturbed in the last attempt.
 """
 
 import argparse
@@ -31,12 +31,12 @@ CORES = min(2, os.cpu_count() or 1)
 TIMEOUT_S = 180
 START_TIMEOUT_S = 60
 BURN = "while True:\n for _ in range(1000000): pass"
-OTHERS_SHARE = 0.1                 # of the cores' time: less does not disturb
+OTHERS_SHARE = 0.1                 # other processes that use a smaller share of the cores' time do not disturb a run
 IDLE_TIMEOUT_S = 60
 
 
 class Skipped(Exception):
-    """This run cannot be made here; says why."""
+    """This run is not possible on this machine, for the given reason."""
 
 
 def build_shim(directory):
@@ -46,7 +46,7 @@ def build_shim(directory):
 
 
 class Others:
-    """How much of the machine processes that are not ours use, from its construction on."""
+    """CPU time of processes that this program did not start, since the construction."""
 
     def __init__(self):
         self.begin_s, self.begin_busy_s, self.begin_own_s = time.monotonic(), self.busy_s(), self.own_s()
@@ -59,12 +59,12 @@ class Others:
 
     @staticmethod
     def own_s():
-        """Of processes that have ended and were waited for, and of this one."""
+        """CPU time of this process and of child processes that were waited for."""
         both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
     def share(self):
-        """Of the time of the cores that ranks use."""
+        """CPU time of the other processes as a share of the time of the cores that ranks use."""
         others_s = self.busy_s() - self.begin_busy_s - (self.own_s() - self.begin_own_s)
         return max(0.0, others_s) / (CORES * max(1e-3, time.monotonic() - self.begin_s))
 
@@ -79,7 +79,7 @@ def wait_until_idle():
 
 
 def launcher(planned):
-    """Ranks yield while they wait, since they share cores; a wire is of TCP."""
+    """The launcher and its options. Waiting ranks yield, because they share cores. The fault "wire" needs TCP."""
     transport = "self,tcp" if planned["fault"] == "wire" else "self,vader"
     return ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n", str(faults.RANKS),
             "--mca", "btl", transport, "--mca", "btl_tcp_if_include", "lo", "--mca", "mpi_yield_when_idle", "1",
@@ -87,7 +87,7 @@ def launcher(planned):
 
 
 def read_pids(directory):
-    """Process of each rank; empty until all have left MPI_Init."""
+    """Process id of each rank; empty until all ranks have left MPI_Init."""
     pids = []
     for rank in range(faults.RANKS):
         path = directory / f"pid.{rank}"
@@ -99,7 +99,7 @@ def read_pids(directory):
 
 
 class Outsider(threading.Thread):
-    """Does from outside what the shim does not: stops a rank in bursts, or takes its core. acted_s: for how long in all."""
+    """Injects the faults that the shim does not: stops a rank in bursts, or uses its core. acted_s: total duration."""
 
     def __init__(self, planned, directory):
         super().__init__(daemon=True)
@@ -152,7 +152,7 @@ class Outsider(threading.Thread):
 
 
 def run_program(planned, build, shim, scratch):
-    """Runs it in scratch; the run directory is scratch/run. Returns what the outsider did, in seconds."""
+    """Runs the program in scratch; the run directory is scratch/run. Returns the seconds for which the Outsider acted."""
     program = programs.PROGRAMS[planned["program"]]
     work = scratch / "work"
     work.mkdir()
@@ -190,7 +190,7 @@ def ledgers_of(scratch):
 
 
 def make_run(planned, build, shim, out, attempts=1):
-    """One run, in its place when it is whole; made again while others use the machine."""
+    """Makes one run, repeated while other processes use the machine, and moves it to its directory when it is complete."""
     program = programs.PROGRAMS[planned["program"]]
     missing = program.missing(build)
     if missing:

@@ -1,4 +1,4 @@
-"""Real programs, four ranks each, of some seconds: what each needs, its input and its command."""
+"""Real programs with four ranks that run for some seconds: requirements, input and command of each."""
 
 import dataclasses
 import os
@@ -9,7 +9,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-PYTHON = "/usr/bin/python3"        # Debian's, which has Debian's modules
+PYTHON = "/usr/bin/python3"        # Debian's Python, which finds Debian's modules
 POTENTIALS = "/usr/share/lammps/potentials"
 HPCC_TEMPLATE = pathlib.Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 HPCC_LINES = {5: "600 Ns", 7: "80 NBs", 10: "2 Ps", 11: "2 Qs"}  # numbers of lines from 0
@@ -50,8 +50,8 @@ run {steps}
 
 @dataclasses.dataclass
 class Program:
-    """command: a function of (work directory, build directory) that writes input and returns what a rank runs. sends: C functions of
-    point-to-point messages are called. modules: of Python. environment: added."""
+    """command: a function of (work directory, build directory) that writes input and returns what a rank runs. sends: the
+    program calls C functions of point-to-point messages. modules: required Python modules. environment: additional variables."""
     command: object
     needs: tuple = ()
     modules: tuple = ()
@@ -59,7 +59,7 @@ class Program:
     environment: dict = dataclasses.field(default_factory=dict)
 
     def missing(self, build):
-        """What is not there, or None."""
+        """Returns the first missing requirement, or None."""
         for name in self.needs:
             path = name.format(build=build)
             if not (shutil.which(path) or os.path.exists(path)):
@@ -103,7 +103,7 @@ def heat2d(directory, build):
 
 
 def gpt(*words, steps, sends=False):
-    """sends: with stages only; replicas and tensor parallel ranks call collectives."""
+    """sends: True only with pipeline stages, because replicas and tensor-parallel ranks use collectives."""
     def command(directory, build):
         del directory
         return [f"{build}/bin/megascope-gpt", "--steps", str(steps), *words]

@@ -257,8 +257,10 @@ int megascope_is_recording(void);
  * -1 if nothing is recorded. */
 int megascope_save(void);
 
-/** Returns why a call of this thread was last ignored or counted, as one sentence of at most 255
- * bytes; "" if none was. Valid until the next such call of this thread. Never null. */
+/** Returns why a call of this thread was last counted as refused or unbalanced, as one sentence of
+ * at most 255 bytes; "" if no call was. A call that is ignored without being counted, because
+ * nothing is recorded, does not change the sentence. Valid until the next counted call of this
+ * thread. Never null. */
 const char* megascope_last_error(void);
 
 /** Takes the oldest request of a client of the live view (MEGASCOPE_LIVE), as JSON text

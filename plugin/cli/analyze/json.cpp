@@ -31,7 +31,7 @@ Json reasons_json(const std::uint64_t* counts) {
 Json clock_json(const AnalyzeView& view) {
   std::set<std::string> domains;
   for (const std::int32_t rank : view.source.world_ranks())
-    domains.insert(view.source.process(rank).info.clock_domain);
+    domains.insert(view.source.process(rank).info.clock.domain);
   const auto quantile = [&](double part) {
     const auto& errors = view.clock_errors_ns;
     return errors.empty() ? Json(nullptr)

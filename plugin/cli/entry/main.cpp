@@ -270,10 +270,11 @@ struct CommandLine {
     command->add_option("--ranks-per-host", synth.ranks_per_host, "Ranks per host");
     command
         ->add_option("--noise", synth.noise,
-                     "Noise of each segment of work and each transfer; 0.02 is 2 %")
+                     "Noise of the duration of each computation and transfer; 0.02 is 2 %")
         ->check(CLI::Range(0.0, 1.0));
     command
-        ->add_option("--pareto", synth.pareto, "Fraction of segments with a long-tailed duration")
+        ->add_option("--pareto", synth.pareto,
+                     "Fraction of computations with a long-tailed duration")
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--pauses", synth.pauses, "Fraction of a rank's steps that contain a pause")
         ->check(CLI::Range(0.0, 1.0));

@@ -12,7 +12,7 @@
 namespace megascope::cli {
 namespace {
 
-using analysis::Standing;
+using analysis::RankEnd;
 using analysis::ThreadState;
 using analysis::Waiting;
 using analysis::Want;
@@ -53,12 +53,12 @@ std::string target_key(const Waiting& waiting, std::int32_t own_rank, std::int32
 
 void add_items(const HangView& view, const analysis::ProcessState& state,
                std::vector<Item>& items) {
-  const Standing standing = view.report.standings[static_cast<std::size_t>(state.world_rank)];
+  const RankEnd rank_end = view.report.rank_ends[static_cast<std::size_t>(state.world_rank)];
   for (const ThreadState& thread : state.threads) {
-    const bool has_ended = thread.has_ended || standing == Standing::kFinalized;
+    const bool has_ended = thread.has_ended || rank_end == RankEnd::kFinalized;
     if (!thread.has_called || (has_ended && thread.location != 0)) continue;
     Item item{.world_rank = state.world_rank, .thread = &thread, .thread_name = {}, .key = {}};
-    item.thread_name = standing == Standing::kFinalized ? "" : thread_name(state, thread.location);
+    item.thread_name = rank_end == RankEnd::kFinalized ? "" : thread_name(state, thread.location);
     item.waiting = thread.is_inside || thread.poll_count != 0
                        ? find_waiting(view.report, state.world_rank, thread.location)
                        : nullptr;
@@ -66,7 +66,7 @@ void add_items(const HangView& view, const analysis::ProcessState& state,
     item.since_ns = polls              ? thread.poll_since_ns
                     : thread.is_inside ? thread.enter_ns
                                        : thread.leave_ns;
-    item.key = fmt::format("{}/{}/{}/{}/{}", static_cast<int>(standing), thread.is_inside || polls,
+    item.key = fmt::format("{}/{}/{}/{}/{}", static_cast<int>(rank_end), thread.is_inside || polls,
                            item.thread_name, view.function(state.world_rank, thread.region),
                            has_ended);
     if (item.waiting != nullptr) item.key += "/" + call_text(view, *item.waiting);
@@ -81,9 +81,9 @@ void add_items(const HangView& view, const analysis::ProcessState& state,
 std::string times_text(const HangView& view, const std::vector<const Item*>& group) {
   const auto [first, last] = std::ranges::minmax(group, {},
                                                  [](const Item* item) { return item->since_ns; });
-  const Standing standing = view.report
-                                .standings[static_cast<std::size_t>(group.front()->world_rank)];
-  const bool is_over = standing != Standing::kGoesOn && standing != Standing::kFinalized;
+  const RankEnd rank_end = view.report
+                               .rank_ends[static_cast<std::size_t>(group.front()->world_rank)];
+  const bool is_over = rank_end != RankEnd::kUnfinished && rank_end != RankEnd::kFinalized;
   if (is_over && group.size() == 1)
     return "since " + human_duration(static_cast<std::int64_t>(first->since_ns));
   if (first->since_ns == last->since_ns) return since_text(view, first->since_ns);
@@ -100,10 +100,10 @@ std::string times_text(const HangView& view, const std::vector<const Item*>& gro
 
 std::string where_text(const HangView& view, const Item& item, const std::string& since) {
   if (item.thread == nullptr) return "has no recorded call";
-  const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
+  const RankEnd rank_end = view.report.rank_ends[static_cast<std::size_t>(item.world_rank)];
   const std::string function = view.function(item.world_rank, item.thread->region);
-  if (standing == Standing::kFinalized) return "has finalized: in MPI_Finalize or ended " + since;
-  if (standing == Standing::kAborted) return "called MPI_Abort, " + since;
+  if (rank_end == RankEnd::kFinalized) return "has finalized: in MPI_Finalize or ended " + since;
+  if (rank_end == RankEnd::kAborted) return "called MPI_Abort, " + since;
   if (item.waiting != nullptr && item.waiting->is_polling) {
     return fmt::format("polls with {}, {} times {}", call_text(view, *item.waiting),
                        human_count(item.thread->poll_count), since);
@@ -114,9 +114,9 @@ std::string where_text(const HangView& view, const Item& item, const std::string
 }
 
 std::string location_text(const HangView& view, const Item& item, const std::string& since) {
-  const Standing standing = view.report.standings[static_cast<std::size_t>(item.world_rank)];
+  const RankEnd rank_end = view.report.rank_ends[static_cast<std::size_t>(item.world_rank)];
   const std::string where = where_text(view, item, since);
-  return standing == Standing::kDied ? "has died (its process has ended). It was " + where : where;
+  return rank_end == RankEnd::kDied ? "has died (its process has ended). It was " + where : where;
 }
 
 RankLine line_of(const HangView& view, const std::vector<const Item*>& group,

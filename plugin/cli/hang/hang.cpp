@@ -37,7 +37,7 @@ int show_hang(const HangArguments& arguments) {
   }
   const analysis::CommTable comms(*run);
   const int jobs = arguments.jobs > 0 ? arguments.jobs : usable_processor_count();
-  const analysis::HangReport report = analysis::analyze_hang(*run, comms, life_of,
+  const analysis::HangReport report = analysis::analyze_hang(*run, comms, existence_of,
                                                              static_cast<unsigned>(jobs));
   HangView view{*run, comms, report, now_ns(*run, report.is_running)};
   view.open_ends = open_ends_of(report, comms);

@@ -11,16 +11,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using analysis::Mismatch;
-using analysis::Standing;
+using analysis::RankEnd;
 using analysis::ThreadState;
 using analysis::Waiting;
 using analysis::Want;
 
 double seconds(std::uint64_t time_ns) { return static_cast<double>(time_ns) * 1e-9; }
 
-const char* standing_name(Standing standing) {
+const char* rank_end_name(RankEnd rank_end) {
   static constexpr const char* kNames[] = {"goes_on", "finalized", "aborted", "died", "missing"};
-  return kNames[static_cast<std::size_t>(standing)];
+  return kNames[static_cast<std::size_t>(rank_end)];
 }
 const char* kind_name(Want::Kind kind) {
   static constexpr const char* kNames[] = {"receive", "send",   "collective", "post",    "complete",
@@ -93,9 +93,9 @@ Json ranks_json(const HangView& view) {
   Json ranks = Json::array();
   std::size_t at = 0;
   auto state = view.report.processes.states.begin();
-  for (std::size_t rank = 0; rank < view.report.standings.size(); ++rank) {
+  for (std::size_t rank = 0; rank < view.report.rank_ends.size(); ++rank) {
     Json json = {{"rank", rank},
-                 {"state", standing_name(view.report.standings[rank])},
+                 {"state", rank_end_name(view.report.rank_ends[rank])},
                  {"threads", Json::array()}};
     const bool is_here = state != view.report.processes.states.end() &&
                          state->world_rank == static_cast<std::int32_t>(rank);
@@ -112,22 +112,22 @@ Json ranks_json(const HangView& view) {
 }
 
 /// Collectives with waiting ranks, and the ranks that have not entered; each once.
-Json meetings_json(const HangView& view) {
+Json collectives_json(const HangView& view) {
   std::set<std::tuple<analysis::CommTable::Index, std::uint32_t, std::string>> seen;
-  Json meetings = Json::array();
+  Json collectives = Json::array();
   for (const Waiting& waiting : view.report.waiting) {
     for (const Want& want : waiting.wants) {
       if (want.kind != Want::Kind::kCollective || want.comm == analysis::CommTable::kNone) continue;
       const std::string function = view.function(waiting.world_rank, want.region);
       if (!seen.insert({want.comm, want.sequence, function}).second) continue;
-      Json& meeting = meetings.emplace_back();
-      add_object(meeting, view, want.comm);
-      meeting["sequence"] = want.sequence;
-      meeting["function"] = function;
-      meeting["not_entered"] = analysis::not_entered(view.report, view.comms, waiting, want);
+      Json& collective = collectives.emplace_back();
+      add_object(collective, view, want.comm);
+      collective["sequence"] = want.sequence;
+      collective["function"] = function;
+      collective["not_entered"] = analysis::not_entered(view.report, view.comms, waiting, want);
     }
   }
-  return meetings;
+  return collectives;
 }
 
 Json cycles_json(const HangView& view) {
@@ -184,12 +184,12 @@ std::string hang_json(const HangView& view) {
   json["open_ends"] = open_ends_json(view.open_ends);
   json["deadlocks"] = cycles_json(view);
   json["waited_for"] = Json::array();
-  for (const analysis::Blame& blame : view.report.blames) {
+  for (const analysis::AwaitedRank& awaited : view.report.awaited_ranks) {
     json["waited_for"].push_back(
-        {{"rank", blame.world_rank}, {"waiting_ranks", blame.waiting_count}});
+        {{"rank", awaited.world_rank}, {"waiting_ranks", awaited.waiting_count}});
   }
   json["mismatches"] = mismatches_json(view);
-  json["collectives"] = meetings_json(view);
+  json["collectives"] = collectives_json(view);
   json["other_worlds"] = view.other_worlds;
   json["per_rank"] = ranks_json(view);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';

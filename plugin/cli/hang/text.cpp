@@ -13,9 +13,9 @@
 namespace megascope::cli {
 namespace {
 
-using analysis::Blame;
+using analysis::AwaitedRank;
 using analysis::CycleStep;
-using analysis::Standing;
+using analysis::RankEnd;
 using analysis::ThreadState;
 using analysis::Waiting;
 
@@ -43,7 +43,7 @@ std::string title(const HangView& view) {
   if (view.report.is_running)
     return text + fmt::format("; running, {} after its start", duration(view.now_ns));
   const bool has_finished = std::ranges::all_of(
-      view.report.standings, [](Standing standing) { return standing == Standing::kFinalized; });
+      view.report.rank_ends, [](RankEnd rank_end) { return rank_end == RankEnd::kFinalized; });
   if (has_finished)
     return text +
            fmt::format("; all reached MPI_Finalize, {} after the start", duration(view.now_ns));
@@ -128,11 +128,11 @@ void cycle_section(const HangView& view, Lines& lines) {
 }
 
 /// What a rank that others wait for does instead.
-std::string root_cause_text(const HangView& view, const Blame& blame) {
-  const analysis::ProcessState* state = view.process(blame.world_rank);
+std::string root_cause_text(const HangView& view, const AwaitedRank& awaited) {
+  const analysis::ProcessState* state = view.process(awaited.world_rank);
   if (state == nullptr) return "has no trace";
   // With several threads, shows the one that does not wait, because it could unblock the others.
-  const std::vector<RankLine> lines = lines_of_rank(view, blame.world_rank);
+  const std::vector<RankLine> lines = lines_of_rank(view, awaited.world_rank);
   const auto idle = std::ranges::find_if(lines,
                                          [](const RankLine& line) { return line.what.empty(); });
   if (lines.empty()) return "has no recorded call";
@@ -141,19 +141,19 @@ std::string root_cause_text(const HangView& view, const Blame& blame) {
 }
 
 void blame_section(const HangView& view, Lines& lines) {
-  std::map<std::string, std::vector<const Blame*>> alike;  // by state
+  std::map<std::string, std::vector<const AwaitedRank*>> alike;  // by state
   std::vector<std::string> order;
-  for (const Blame& blame : view.report.blames) {
-    const std::string text = root_cause_text(view, blame);
+  for (const AwaitedRank& awaited : view.report.awaited_ranks) {
+    const std::string text = root_cause_text(view, awaited);
     if (!alike.contains(text)) order.push_back(text);
-    alike[text].push_back(&blame);
+    alike[text].push_back(&awaited);
   }
   for (const std::string& text : order) {
     std::vector<std::int32_t> ranks;
     std::size_t most = 0;
-    for (const Blame* blame : alike[text]) {
-      ranks.push_back(blame->world_rank);
-      most = std::max(most, blame->waiting_count);
+    for (const AwaitedRank* awaited : alike[text]) {
+      ranks.push_back(awaited->world_rank);
+      most = std::max(most, awaited->waiting_count);
     }
     std::ranges::sort(ranks);
     std::string who = ranks_text(ranks);
@@ -214,8 +214,8 @@ void note_section(const HangView& view, Lines& lines) {
            0);
   }
   std::vector<std::int32_t> missing;
-  for (std::size_t rank = 0; rank < view.report.standings.size(); ++rank) {
-    if (view.report.standings[rank] == Standing::kMissing)
+  for (std::size_t rank = 0; rank < view.report.rank_ends.size(); ++rank) {
+    if (view.report.rank_ends[rank] == RankEnd::kMissing)
       missing.push_back(static_cast<std::int32_t>(rank));
   }
   if (!missing.empty()) {

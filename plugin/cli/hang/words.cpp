@@ -38,16 +38,16 @@ std::string peer_text(const HangView& view, std::int32_t rank, std::int32_t own_
 }
 
 std::string ends_text(const HangView& view, const std::vector<std::int32_t>& ranks) {
-  static constexpr std::pair<analysis::Standing, const char*> kEnds[] = {
-      {analysis::Standing::kFinalized, "finalized"},
-      {analysis::Standing::kDied, "died (its process has ended)"},
-      {analysis::Standing::kAborted, "called MPI_Abort"}};
+  static constexpr std::pair<analysis::RankEnd, const char*> kEnds[] = {
+      {analysis::RankEnd::kFinalized, "finalized"},
+      {analysis::RankEnd::kDied, "died (its process has ended)"},
+      {analysis::RankEnd::kAborted, "called MPI_Abort"}};
   std::vector<std::string> parts;
-  for (const auto& [standing, what] : kEnds) {
+  for (const auto& [rank_end, what] : kEnds) {
     std::vector<std::int32_t> ended;
-    std::ranges::copy_if(ranks, std::back_inserter(ended), [&, is = standing](std::int32_t rank) {
-      return rank >= 0 && static_cast<std::size_t>(rank) < view.report.standings.size() &&
-             view.report.standings[static_cast<std::size_t>(rank)] == is;
+    std::ranges::copy_if(ranks, std::back_inserter(ended), [&, is = rank_end](std::int32_t rank) {
+      return rank >= 0 && static_cast<std::size_t>(rank) < view.report.rank_ends.size() &&
+             view.report.rank_ends[static_cast<std::size_t>(rank)] == is;
     });
     if (!ended.empty())
       parts.push_back(
@@ -155,13 +155,13 @@ std::string want_text(const HangView& view, const Waiting& waiting, const Want& 
 }
 
 std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_t own_rank) {
-  if (waiting.wants.empty()) return "an unknown rank: the trace does not say which";
-  const bool meets_world = waiting.wants.back().kind == Want::Kind::kWorld;
+  if (waiting.wants.empty()) return "an unknown rank: the trace does not record which";
+  const bool connects_worlds = waiting.wants.back().kind == Want::Kind::kWorld;
   std::vector<std::string> open;
   std::size_t met = 0;
   std::size_t unsure = 0;
   for (const Want& want : waiting.wants) {
-    const bool has_come = meets_world && want.kind == Want::Kind::kCollective &&
+    const bool has_come = connects_worlds && want.kind == Want::Kind::kCollective &&
                           analysis::not_entered(view.report, view.comms, waiting, want).empty();
     if (has_come) continue;
     if (want.is_met)
@@ -172,7 +172,7 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
       open.push_back(want_text(view, waiting, want, own_rank) +
                      (want.is_known ? "" : ", details unknown"));
   }
-  if (open.empty() && unsure == 0) return "no rank: its partners have done their part";
+  if (open.empty() && unsure == 0) return "no rank: its operations are already matched";
   const std::size_t left_out = open.size() > kMaxWantsNamed ? open.size() - kMaxWantsNamed : 0;
   open.resize(open.size() - left_out);
   std::string text = joined(open, waiting.needs_all ? "; " : "; or ");
@@ -182,8 +182,7 @@ std::string wants_text(const HangView& view, const Waiting& waiting, std::int32_
       text += fmt::format("{}{} {}", text.empty() ? "" : "; ", count, count == 1 ? one : several);
   };
   note(unsure, "send that may have completed", "sends that may have completed");
-  note(met, "operation whose partner has done its part",
-       "operations whose partners have done their part");
+  note(met, "operation that is already matched", "operations that are already matched");
   return text;
 }
 

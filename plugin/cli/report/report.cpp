@@ -107,8 +107,8 @@ void add_hang_facts(const trace::RunSource& run, int jobs, report::RunReport& re
   if (!is_cut_short && !may_differ) return;
   const analysis::CommTable comms(run);
   const auto members = static_cast<unsigned>(member_count(jobs, run.world_ranks().size()));
-  const analysis::HangReport found = analysis::analyze_hang(run, comms, life_of, members);
-  report.open_ends = open_ends_of(found, comms);
+  const analysis::HangReport found = analysis::analyze_hang(run, comms, existence_of, members);
+  report.conclusion.open_ends = open_ends_of(found, comms);
   for (std::size_t i = 0; i < std::min(kMaxNamed, found.mismatches.size()); ++i) {
     report.notes.insert(
         report.notes.begin() + static_cast<std::ptrdiff_t>(i),
@@ -145,12 +145,12 @@ Status make_report(const ReportArguments& arguments, const std::string& director
                               report);
   if (!status.is_ok()) return status;
   locate_call_sites_of(report);
-  report.directory = directory;
-  report.clocks = report::clock_facts(run->time());
+  report.conclusion.directory = directory;
+  report.conclusion.clocks = report::clock_facts(run->time());
   const json stored = stored_report(directory);
-  report.exports = stored_exports(stored, directory);
-  report.verdict = stored_verdict(stored);
-  report.verdict_command = "megascope analyze " + shell_quoted(directory);
+  report.conclusion.exports = stored_exports(stored, directory);
+  report.conclusion.verdict = stored_verdict(stored);
+  report.conclusion.verdict_command = "megascope analyze " + shell_quoted(directory);
   std::error_code error;
   if (!report.covers_all_calls && fs::exists(directory + "/" + trace::kReportTextFile, error)) {
     report.notes.push_back(
@@ -158,7 +158,7 @@ Status make_report(const ReportArguments& arguments, const std::string& director
         " in the run directory, written at the end of the run, includes all calls");
   }
   add_hang_facts(*run, arguments.jobs, report);
-  report.started_by = run_that_started(*run, directory);
+  report.conclusion.started_by = run_that_started(*run, directory);
   for (const std::string& spawned : runs_started_by(*run, directory)) {
     if (!visit(spawned, visited)) continue;
     Status of_spawned = make_report(arguments, spawned, visited, report.spawned.emplace_back());
@@ -172,9 +172,9 @@ Status make_report(const ReportArguments& arguments, const std::string& director
 std::string all_texts(const report::RunReport& report) {
   std::string text = report::to_text(report);
   for (const report::RunReport& spawned : report.spawned) {
-    text += "\nSpawned by " + megascope::printable(report.directory, 60) +
-            " with MPI_Comm_spawn: " + megascope::printable(spawned.directory, 60) + "\n\n" +
-            all_texts(spawned);
+    text += "\nSpawned by " + megascope::printable(report.conclusion.directory, 60) +
+            " with MPI_Comm_spawn: " + megascope::printable(spawned.conclusion.directory, 60) +
+            "\n\n" + all_texts(spawned);
   }
   return text;
 }

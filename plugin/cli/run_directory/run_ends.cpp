@@ -10,16 +10,16 @@
 
 namespace megascope::cli {
 
-analysis::Life life_of(const ProcessInfo& info) {
+analysis::Existence existence_of(const ProcessInfo& info) {
   switch (trace::liveness_of(info)) {
     case trace::Liveness::kRuns:
-      return analysis::Life::kRuns;
+      return analysis::Existence::kExists;
     case trace::Liveness::kGone:
-      return analysis::Life::kGone;
+      return analysis::Existence::kGone;
     case trace::Liveness::kUnknown:
       break;
   }
-  return analysis::Life::kUnknown;
+  return analysis::Existence::kUnknown;
 }
 
 bool has_open_ends(const RecordSource& run) {
@@ -41,7 +41,7 @@ report::OpenEndFacts open_ends_of(const analysis::HangReport& report,
 report::OpenEndFacts open_ends_of(const RecordSource& run, unsigned jobs) {
   if (!has_open_ends(run)) return {};
   const analysis::CommTable comms(run);
-  return open_ends_of(analysis::analyze_hang(run, comms, life_of, jobs), comms);
+  return open_ends_of(analysis::analyze_hang(run, comms, existence_of, jobs), comms);
 }
 
 nlohmann::ordered_json open_ends_json(const report::OpenEndFacts& ends) {

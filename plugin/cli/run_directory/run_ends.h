@@ -10,7 +10,7 @@
 namespace megascope::cli {
 
 /// Whether the process of a trace is still running, as far as this machine can tell.
-analysis::Life life_of(const ProcessInfo& info);
+analysis::Existence existence_of(const ProcessInfo& info);
 
 /// Returns whether the records of any process do not end with MPI_Finalize. Reads only definitions.
 bool has_open_ends(const RecordSource& run);

@@ -22,7 +22,7 @@ struct World {
 };
 
 std::int64_t start_of(const ProcessInfo& info) {
-  return info.clock_points.empty() ? 0 : info.clock_points.front().realtime_ns;
+  return info.clock.points.empty() ? 0 : info.clock.points.front().realtime_ns;
 }
 
 /// Opens rank 0's trace. If the run did not end properly, the trace is in scratch storage.
@@ -41,7 +41,7 @@ bool read_world(const trace::OpenDirectory& directory, World& world) {
   std::unique_ptr<trace::TraceFile> file;
   if (!open_first(directory, file)) return false;
   const ProcessInfo& info = file->definitions().info;
-  world = {info.world, info.parent_world, start_of(info)};
+  world = {info.world.name, info.world.parent, start_of(info)};
   return true;
 }
 
@@ -88,7 +88,7 @@ const ProcessInfo& info_of(const trace::RunSource& run) {
 std::vector<std::string> runs_started_by(const trace::RunSource& run,
                                          const std::string& directory) {
   const ProcessInfo& info = info_of(run);
-  if (info.world.empty()) return {};
+  if (info.world.name.empty()) return {};
   const std::int64_t start_ns = start_of(info);
   // A run that did not end properly may have spawned another one after its last record.
   constexpr std::int64_t kLatestAfter_ns = 60'000'000'000;
@@ -96,18 +96,19 @@ std::vector<std::string> runs_started_by(const trace::RunSource& run,
   const std::int64_t end_ns = run.start_realtime_ns() + static_cast<std::int64_t>(run.end_ns()) +
                               after_ns;
   return find_beside(directory, [&](const World& world, const std::string&) {
-    return world.parent == info.world && world.start_ns >= start_ns && world.start_ns <= end_ns;
+    return world.parent == info.world.name && world.start_ns >= start_ns &&
+           world.start_ns <= end_ns;
   });
 }
 
 std::string run_that_started(const trace::RunSource& run, const std::string& directory) {
   const ProcessInfo& info = info_of(run);
-  if (info.parent_world.empty()) return {};
+  if (info.world.parent.empty()) return {};
   const std::int64_t start_ns = start_of(info);
   std::int64_t latest_ns = 0;  // launchers reuse names
   std::string latest;
   find_beside(directory, [&](const World& world, const std::string& path) {
-    const bool is_later = world.name == info.parent_world && world.start_ns <= start_ns &&
+    const bool is_later = world.name == info.world.parent && world.start_ns <= start_ns &&
                           world.start_ns > latest_ns;
     if (!is_later) return false;
     latest_ns = world.start_ns;

@@ -9,7 +9,9 @@
 #include <string_view>
 #include <vector>
 
-/// Tensor names of the compatibility protocols (docs/live_compat.md). Pure functions.
+/// The flags by which a client of the compatibility protocols (docs/live_compat.md) selects
+/// tensors: the name and the numbers of each flag, and the capture requests for its tensors. Pure
+/// functions.
 namespace megascope::live {
 
 /// The compatibility protocols. They number their flags differently.

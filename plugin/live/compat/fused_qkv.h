@@ -23,7 +23,7 @@ class FusedQkv {
   /// has too many cells.
   static std::optional<FusedQkv> of(const std::vector<std::uint64_t>& shape, std::uint32_t tiles,
                                     const kernels::TileMethod& method, std::string& problem);
-  /// The capture request for the cells, without a name.
+  /// The capture request for the cells, with an empty pattern (CaptureRequest::name).
   capture::CaptureRequest capture_request() const;
   /// Number of values that tiles_of() returns for a view of this shape.
   std::uint64_t numbers_of(const std::vector<std::uint64_t>& shape) const;

@@ -25,8 +25,9 @@ class CompatLens {
   /// projection vectors with normalized rows; null if the tensors are not projected.
   CompatLens(const WantedFlag& wanted, CompatForm form, std::shared_ptr<const NpyArray> vector);
   CompatFlag flag() const { return wanted_.flag; }
-  /// Returns the capture request for the tensors, without a name. It depends on the shape that
-  /// learn() reported last.
+  /// Returns the capture request for the flag's tensors, with an empty pattern
+  /// (CaptureRequest::name). For tiles of the QKV flag, the first call of learn() changes it,
+  /// because the shape shows whether the tensor is a fused QKV tensor. Otherwise it never changes.
   capture::CaptureRequest capture_request() const;
   /// Sets the shape of the flag's tensors. shape: extents of a global tensor. Returns true if
   /// capture_request() has changed. The caller must then ignore views captured for the previous

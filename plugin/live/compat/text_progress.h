@@ -19,11 +19,12 @@ class TextProgress {
     ++made_;
     last_step_ = step ? std::optional(std::max(last_step_.value_or(*step), *step)) : std::nullopt;
   }
-  /// Returns whether `step` is later than the last step that computed a token. Returns false if the
-  /// application does not report the steps of tokens.
+  /// Returns whether `step` is later than every step that computed a token added so far. Returns
+  /// false if there is no token yet, or if the last one was added without its step.
   bool is_ahead(std::int64_t step) const { return last_step_ && step > *last_step_; }
-  /// Position in the text of the last token of a view with `tokens` tokens. It is larger than
-  /// `tokens` if the application computes only the end of the text or caches earlier results.
+  /// Returns the position in the text of the last token of a view. step: step of the view. tokens:
+  /// number of tokens in the view. The position is larger than `tokens` if the application computes
+  /// only the end of the text or caches earlier results.
   std::uint64_t reach(std::int64_t step, std::uint64_t tokens) {
     const std::uint64_t grown = tokens > prompt_ ? tokens - prompt_ : 0;
     // Unsigned, because `step` can be any number.
@@ -41,7 +42,8 @@ class TextProgress {
   std::uint64_t prompt_ = 0;
   std::uint64_t made_ = 0;  ///< tokens reported by the application
   std::optional<std::int64_t> first_step_;
-  std::optional<std::int64_t> last_step_;  ///< last step that computed a token; nullopt: unknown
+  std::optional<std::int64_t> last_step_;  ///< last step that computed a token added so far;
+                                           ///< nullopt: unknown
 };
 
 }  // namespace megascope::live

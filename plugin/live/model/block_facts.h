@@ -14,7 +14,8 @@ namespace megascope::live {
 /// The contents of a step block (plugin/steps/step_block.h) as used by the live view.
 struct BlockFacts {
   StepEntry times;
-  /// Whether the tensor statistics can be used. False if the ranks disagree on the step.
+  /// Whether the tensor statistics can be used. False if the ranks disagree on the number of the
+  /// step or on the layout of the tensors, or if StepHeader::flags names another reason.
   bool has_statistics = false;
   std::vector<steps::TensorSlot> slots;
   bool is_idle = false;  ///< on all ranks the step was only a poll for requests that found none

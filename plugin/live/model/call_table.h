@@ -21,8 +21,9 @@ class CallTable {
   /// Limit of sender-receiver pairs. Further pairs are ignored and counted.
   static constexpr std::size_t kMaxPairs = 1 << 18;
 
-  /// Adds a report of one rank. ranks: size of the world. Ignores totals that are less than in the
-  /// previous report, because such a report is damaged.
+  /// Adds a report of one rank. ranks: size of the world. If the totals of a function or of a peer
+  /// are less than in the rank's previous report, they are damaged. Ignores these totals, and adds
+  /// the rest of the report.
   void add(std::int32_t world_rank, std::uint32_t ranks, const capture::CallSums& sums);
 
   /// One MPI function, summed over ranks.

@@ -40,12 +40,12 @@ inline constexpr std::size_t kMaxEntries = 65'536;  ///< number of tensors; also
 inline constexpr std::size_t kMaxSteps = 10'000;
 /// Memory of each of the three logs: step times, counters, statistics.
 inline constexpr std::size_t kMaxSeriesBytes = std::size_t{16} << 20;
-/// Memory of the views of a generated text that are queued for a client of the compatibility
-/// endpoint.
+/// Memory of the views that are queued for one client of the compatibility endpoint while a text is
+/// generated. A view contains the elements or tiles of one tensor in one step.
 inline constexpr std::size_t kMaxTextViewBytes = std::size_t{4} << 20;
-/// Memory of all complete views.
+/// Memory of all complete views, from which clients are served.
 inline constexpr std::size_t kMaxViewBytes = std::size_t{64} << 20;
-/// Memory of all views that are still incomplete.
+/// Memory of all views for which parts of ranks are still missing.
 inline constexpr std::size_t kMaxPartBytes = std::size_t{64} << 20;
 /// Data from the application's threads that the live view's thread has not processed yet.
 inline constexpr std::size_t kMaxInboxBytes = std::size_t{32} << 20;

@@ -13,8 +13,8 @@ namespace megascope::live {
 
 class Loop;
 
-/// LiveServer implementation: starts and joins the thread that runs the loop. Interface:
-/// core/lifecycle/live_server.h.
+/// Implements LiveServer (core/lifecycle/live_server.h). Starts the thread that runs the event loop
+/// of the live view's server (Loop), and joins this thread when the server is closed.
 class Service final : public LiveServer {
  public:
   Service() = default;

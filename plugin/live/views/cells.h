@@ -7,9 +7,11 @@
 #include <span>
 #include <vector>
 
-/// Combines tile cells of several ranks and converts them to numbers (kernels/tiles.h). A cell has
-/// `columns` floats as written by kernels::packed_tile(). If `columns` is 1, the float is
-/// TileState::a; if it is 3, the floats are count, a and b. Pure functions.
+/// Combines the cells that several ranks sent for the same tiles, and computes the number that is
+/// shown for each tile. A cell is the partial result of one tile (kernels::TileState), as `columns`
+/// floats that kernels::packed_tile() computed. If `columns` is 1, the float is TileState::a (a
+/// sum, for example). If it is 3, the floats are TileState's count of elements, a and b. Pure
+/// functions.
 namespace megascope::live {
 
 /// Merges the row of cells `from` into the row `to`. If is_filled of a cell is not 0, `to` has a
@@ -28,8 +30,8 @@ void cover_cells(const kernels::TileGrid& grid, const capture::PartStretch& stre
 void spoil_cells(const kernels::TileGrid& grid, std::span<const std::uint64_t> covered,
                  std::vector<float>& cells);
 
-/// Converts each cell to one float, assuming that its tile is complete. cells: complete rows of
-/// grid.count() cells.
+/// Replaces each cell by one float, the result of the reduction (kernels::finish_tile()), assuming
+/// that its tile is complete. cells: complete rows of grid.count() cells.
 void finish_cells(const kernels::TileMethod& method, const kernels::TileGrid& grid,
                   std::uint32_t columns, std::vector<float>& cells);
 

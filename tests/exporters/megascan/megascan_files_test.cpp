@@ -60,7 +60,7 @@ struct Exported {
 };
 
 Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   Exported all;
   const Status status = export_by(megascan::run_export, members, run, directory.path(), all.result);
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -69,7 +69,7 @@ Exported exported(const std::vector<SampleProcess>& run, int members = 1) {
     all.files.push_back(rows_of(directory.path() + "/" + file_of(static_cast<std::int32_t>(i))));
     rows += all.files.back().size();
   }
-  EXPECT_EQ(directory.files().size(), run.size());
+  EXPECT_EQ(directory.names().size(), run.size());
   if (run.size() < 4) {  // of the world of export_by
     EXPECT_THAT(all.result.notes.back(),
                 HasSubstr(std::to_string(4 - run.size()) + " ranks have no trace and no file"));
@@ -165,8 +165,9 @@ TEST(MegascanFiles, HoldEveryIterationOnEveryRank) {
 TEST(MegascanFiles, OfARunWithoutStepsAreOneIteration) {
   SampleProcess first = stage(0);
   first.call("MPI_Barrier", 100, 200);
-  first.call("MPI_File_sync", 300, 400,
-             {{.kind = FactKind::kFileSync}, {.kind = FactKind::kError, .bytes = 5}, sent(3)});
+  first.call(
+      "MPI_File_sync", 300, 400,
+      {{.kind = FactKind::kFileSync}, {.kind = FactKind::kError, .bytes = 5}, send_complete(3)});
   const Exported all = exported({first, stage(1)});
   EXPECT_EQ(operations_of(all.files[0], {"name", "step", "pad_before", "rel_ts"}).front(),
             json::parse(R"({"name":"iteration","step":-1,"pad_before":100})"));
@@ -228,7 +229,7 @@ TEST(MegascanFiles, AreJsonForAnyNames) {
 }
 
 TEST(MegascanFiles, NeedACallSiteOfItsOwnForEachRank) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   SampleProcess nowhere(1, kStages);
   EXPECT_EQ(refusal({stage(0), nowhere}, directory.path(), 2),
             "rank 1 has no coordinates in parallel groups, which MegaScan's file names need; "
@@ -240,22 +241,22 @@ TEST(MegascanFiles, NeedACallSiteOfItsOwnForEachRank) {
             "ranks 0 and 1 have the same coordinates (dp 0, pp 0, tp 0), and MegaScan's files have "
             "no other "
             "dimension");
-  EXPECT_THAT(directory.files(), IsEmpty());
+  EXPECT_THAT(directory.names(), IsEmpty());
 }
 
 TEST(MegascanFiles, AreNotMixedUpWithThoseOfAnotherRun) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   const std::string other = directory.path() + "/benchmark-data-9-pipeline-9-tensor-9.json";
   std::ofstream(other) << "[]";
   EXPECT_EQ(refusal({stage(0), stage(1)}, directory.path(), 2),
             other + " exists already; a directory can hold the MegaScan files of one run only");
-  EXPECT_THAT(directory.files(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
+  EXPECT_THAT(directory.names(), ElementsAre("benchmark-data-9-pipeline-9-tensor-9.json"));
   EXPECT_THAT(refusal({stage(0)}, directory.path() + "/nowhere"),
               HasSubstr("/nowhere: No such file"));
 }
 
 TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   SampleProcess large = stage(1);
   for (std::uint64_t i = 0; i < 1'000; ++i)
     large.call("MPI_Barrier", 10 * i, 10 * i + 5, {step(0)});
@@ -269,11 +270,11 @@ TEST(MegascanFiles, LeaveNothingBehindWhenOneCannotBeWritten) {
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, HasSubstr(file_of(1)));
   EXPECT_THAT(message, HasSubstr("File too large"));
-  EXPECT_THAT(directory.files(), IsEmpty());
+  EXPECT_THAT(directory.names(), IsEmpty());
 }
 
 TEST(MegascanFiles, AreNotWrittenThroughLinks) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   const std::string precious = directory.path() + "/precious";
   std::ofstream(precious) << "precious";
   ASSERT_EQ(::symlink(precious.c_str(), (directory.path() + "/" + file_of(1) + ".part").c_str()),

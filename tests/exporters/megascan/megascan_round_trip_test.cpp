@@ -152,7 +152,7 @@ void expect_same(const RecordSource& again, const RecordSource& run) {
 }
 
 std::vector<std::string> expect_round_trip(const RecordSource& run) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   std::vector<std::string> notes;
   export_to(directory.path(), run, notes);
   if (!testing::Test::HasFatalFailure()) expect_same(*import_from(directory.path()), run);
@@ -246,7 +246,7 @@ TEST(MegascanRoundTrip, KeepsThreadsAndRequests) {
   busy.call("MPI_Wait", 520, 530,
             {with_request(FactKind::kCollectiveComplete, 5, collective(0, kNoPeer, 0, 0))});
   const MemorySource alone = placed(make_source(1, {busy}), "dp=1");
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   std::vector<std::string> notes;
   export_to(directory.path(), alone, notes);
   const auto again = import_from(directory.path());

@@ -3,7 +3,7 @@
 #include "exporters/otf2/archive_directory.h"
 
 #include "core/lifecycle/collective.h"
-#include "tests/exporters/otf2/judged_archive.h"
+#include "tests/support/temporary_directory.h"
 
 #include <gmock/gmock.h>
 
@@ -19,14 +19,6 @@ namespace fs = std::filesystem;
 using test::TemporaryDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-std::vector<std::string> names_in(const std::string& directory_path) {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(directory_path))
-    names.push_back(entry.path().filename());
-  std::ranges::sort(names);
-  return names;
-}
 
 void write_parts(const ArchiveDirectory& directory) {
   fs::create_directory(directory.path_of(""));
@@ -49,7 +41,7 @@ TEST(ArchiveDirectory, IsFollowedWhenOthersRenameIt) {
   std::string content;
   std::ifstream(home.path() + "/trace.otf2") >> content;
   EXPECT_EQ(content, "precious");
-  EXPECT_THAT(names_in(home.path()), ElementsAre("trace.otf2"));
+  EXPECT_THAT(home.names(), ElementsAre("trace.otf2"));
   EXPECT_TRUE(fs::exists(directory_path.path() + "/trace/0.evt"));
   EXPECT_TRUE(fs::is_regular_file(directory_path.path() + "/trace.otf2"));
   EXPECT_TRUE(fs::is_empty(directory_path.path() + "/stolen"));
@@ -64,7 +56,7 @@ TEST(ArchiveDirectory, IsRemovedWithItsContentAndNothingElse) {
   fs::create_directory_symlink(directory_path.path(), directory.path() + "/link");
   std::ofstream(directory_path.path() + "/other") << "stays";
   directory.remove();
-  EXPECT_THAT(names_in(directory_path.path()), ElementsAre("other"));
+  EXPECT_THAT(directory_path.names(), ElementsAre("other"));
 }
 
 TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
@@ -77,7 +69,7 @@ TEST(ArchiveDirectory, PublishesAllPartsOrNone) {
   EXPECT_THAT(directory.publish().message(),
               HasSubstr("trace.otf2 exists already: it is not overwritten"));
   directory.remove();
-  EXPECT_THAT(names_in(directory_path.path()), ElementsAre("trace.otf2"));
+  EXPECT_THAT(directory_path.names(), ElementsAre("trace.otf2"));
 }
 
 }  // namespace

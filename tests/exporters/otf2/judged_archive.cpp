@@ -4,11 +4,8 @@
 #include "exporters/otf2/export.h"
 #include "plugin/cli/common/fork_collective.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <sys/wait.h>
 
@@ -38,16 +35,6 @@ std::string squeezed(const std::string& line) {
 }
 
 }  // namespace
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "megascope-test-XXXXXX").string();
-  path_ = ::mkdtemp(name.data()) == nullptr ? std::string() : name;
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-}
 
 Status export_run(const std::string& directory, std::int32_t world_size,
                   const std::vector<SampleProcess>& processes, int members, ExportResult& result,

@@ -2,7 +2,8 @@
 
 #include "core/base/status.h"
 #include "core/lifecycle/export_job.h"
-#include "tests/exporters/otf2/sample_run.h"
+#include "tests/support/sample_process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,19 +11,6 @@
 #include <vector>
 
 namespace megascope::test {
-
-/// A directory of its own, removed with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  ~TemporaryDirectory();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 /// Exports a run with several members, each a process that holds its share of the ranks, neighbours
 /// together. result: member 0's.

@@ -43,10 +43,10 @@ TEST(Otf2Events, SendHasTheTimeOfEnterAndReceiveThatOfLeave) {
 
 TEST(Otf2Events, RequestsAreStartedTestedAndCompleted) {
   SampleProcess process(0, 1);
-  process.call("MPI_Irecv", 10, 11, {irecv(4, kAnySource, kAnyTag, 999, kSelf)});
-  process.call("MPI_Isend", 20, 21, {isend(5, 0, 6, 80, kSelf)});
+  process.call("MPI_Irecv", 10, 11, {recv_request(4, kAnySource, kAnyTag, 999, kSelf)});
+  process.call("MPI_Isend", 20, 21, {send_request(5, 0, 6, 80, kSelf)});
   process.call("MPI_Test", 22, 23, {of_request(FactKind::kRequestTest, 4)});
-  process.call("MPI_Waitall", 30, 40, {received(4, 0, 6, 80, kSelf), sent(5)});
+  process.call("MPI_Waitall", 30, 40, {recv_complete(4, 0, 6, 80, kSelf), send_complete(5)});
   EXPECT_THAT(
       events({process}, 1),
       ElementsAre("ENTER 10 Region: \"MPI_Irecv\" <0>", "MPI_IRECV_REQUEST 10 Request: 4",
@@ -65,11 +65,11 @@ TEST(Otf2Events, RequestsAreStartedTestedAndCompleted) {
 
 TEST(Otf2Events, ACancelledRequestIsCancelledAndAFreedSendIsComplete) {
   SampleProcess process(0, 1);
-  process.call("MPI_Irecv", 10, 11, {irecv(4, 0, 1, 8, kSelf)});
+  process.call("MPI_Irecv", 10, 11, {recv_request(4, 0, 1, 8, kSelf)});
   process.call("MPI_Wait", 12, 13, {of_request(FactKind::kCancelled, 4)});
-  process.call("MPI_Isend", 20, 21, {isend(5, 0, 6, 80, kSelf)});
+  process.call("MPI_Isend", 20, 21, {send_request(5, 0, 6, 80, kSelf)});
   process.call("MPI_Request_free", 22, 23, {of_request(FactKind::kRequestFreed, 5)});
-  process.call("MPI_Irecv", 30, 31, {irecv(6, 0, 6, 80, kSelf)});
+  process.call("MPI_Irecv", 30, 31, {recv_request(6, 0, 6, 80, kSelf)});
   process.call("MPI_Request_free", 32, 33, {of_request(FactKind::kRequestFreed, 6)});
   const Lines lines = events({process}, 1);
   ASSERT_EQ(lines.size(), 17u);
@@ -124,10 +124,12 @@ TEST(Otf2Events, ANonblockingCollectiveMayCompleteOnAnotherThread) {
 TEST(Otf2Events, MakingACommunicatorLiesInsideOfItsCollective) {
   SampleProcess process(0, 1);
   const CommId made = process.add_comm(55, "half", kWorld, {0});
-  process.call("MPI_Comm_split", 10, 20, {created(made), collective(0, kNoPeer, 0, 0)});
-  process.call("MPI_Comm_free", 30, 40, {collective(0, kNoPeer, 0, 0, made), freed(made)});
+  process.call("MPI_Comm_split", 10, 20, {comm_created(made), collective(0, kNoPeer, 0, 0)});
+  process.call("MPI_Comm_free", 30, 40, {collective(0, kNoPeer, 0, 0, made), comm_freed(made)});
+  // The wrappers define no operation for it.
+  process.definitions().regions.back().collective_op = CollectiveOp::kDestroyHandle;
   process.call("MPI_Comm_dup", 50, 60,
-               {created(made)});  // without its collective OTF2 has no place for it
+               {comm_created(made)});  // without its collective OTF2 has no place for it
   const Lines lines = events({process}, 1);
   ASSERT_EQ(lines.size(), 12u);
   EXPECT_EQ(lines[2], "COMM_CREATE 20 Communicator: \"half\" <2>");

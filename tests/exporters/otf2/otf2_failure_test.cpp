@@ -135,7 +135,7 @@ TEST(Otf2Judge, FindsACollectiveThatNotAllTookPartIn) {
 
 TEST(Otf2Judge, FindsACompletionWithoutStart) {
   SampleProcess process(0, 1);
-  process.call("MPI_Wait", 10, 20, {sent(5)});
+  process.call("MPI_Wait", 10, 20, {send_complete(5)});
   const TemporaryDirectory directory;
   ExportResult result;
   ASSERT_TRUE(export_run(directory.path(), 1, {process}, 1, result).is_ok());

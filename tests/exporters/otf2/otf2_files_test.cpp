@@ -167,7 +167,6 @@ TEST(Otf2Files, AreDeletedByNameAndOnceWhenClosed) {
     SampleProcess& process = ranks.emplace_back(rank, 2);
     const FileId file = add_file(process, "data", kWorld, 1,
                                  kFileModeWrite | kFileModeDeleteOnClose);
-    process.definitions().comms[kWorld].my_rank = rank;
     const FileId name = add_file(process, "old", kNoComm, 2, kFileModeNone);
     process.call("MPI_File_open", 10, 20, {about(FactKind::kFileOpened, file)});
     process.call("MPI_File_close", 30, 40, {about(FactKind::kFileClosed, file)});

@@ -20,20 +20,21 @@ void add_ring(SampleProcess& process, std::int32_t rank) {
   const std::int32_t next = (rank + 1) % kRanks;
   const std::int32_t last = (rank + kRanks - 1) % kRanks;
   process.call("MPI_Sendrecv", 200, 300, {send(next, 1, 100), recv(last, 1, 100)});
-  process.call("MPI_Irecv", 310, 311, {irecv(11, last, 2, 64)});
-  process.call("MPI_Irecv", 312, 313, {irecv(12, kAnySource, kAnyTag, 64)});
-  process.call("MPI_Isend", 320, 321, {isend(13, next, 2, 16)});
-  process.call("MPI_Isend", 322, 323, {isend(14, next, 2, 32)});
-  process.call("MPI_Wait", 330, 350, {received(12, last, 2, 32)});
-  process.call("MPI_Waitall", 351, 360, {received(11, last, 2, 16), sent(13), sent(14)});
+  process.call("MPI_Irecv", 310, 311, {recv_request(11, last, 2, 64)});
+  process.call("MPI_Irecv", 312, 313, {recv_request(12, kAnySource, kAnyTag, 64)});
+  process.call("MPI_Isend", 320, 321, {send_request(13, next, 2, 16)});
+  process.call("MPI_Isend", 322, 323, {send_request(14, next, 2, 32)});
+  process.call("MPI_Wait", 330, 350, {recv_complete(12, last, 2, 32)});
+  process.call("MPI_Waitall", 351, 360,
+               {recv_complete(11, last, 2, 16), send_complete(13), send_complete(14)});
 }
 
 void add_collectives(SampleProcess& process, CommId half, CommId bridge, std::int32_t rank) {
-  process.call("MPI_Comm_split", 400, 420, {created(half), collective(0, kNoPeer, 0, 0)});
+  process.call("MPI_Comm_split", 400, 420, {comm_created(half), collective(0, kNoPeer, 0, 0)});
   process.call("MPI_Bcast", 430, 440,
                {collective(0, 1, rank < 2 ? 0u : 8u, rank < 2 ? 8u : 0u, half)});
   process.call("MPI_Intercomm_create", 450, 460,
-               {created(bridge), collective(1, kNoPeer, 0, 0, half)});
+               {comm_created(bridge), collective(1, kNoPeer, 0, 0, half)});
   const std::int32_t root = rank == 0 ? kSelfRoot : rank == 2 ? kProcNullRoot : 0;
   process.call("MPI_Bcast", 470, 480, {collective(0, root, 0, 0, bridge)});
   process.call("MPI_Send", 485, 486, {send(rank / 2, 3, 12, bridge)});
@@ -43,7 +44,8 @@ void add_collectives(SampleProcess& process, CommId half, CommId bridge, std::in
                {with_request(FactKind::kCollectiveRequest, 21, reduce)});
   process.call("MPI_Barrier", 510, 530, {collective(2, kNoPeer, 0, 0)});
   process.call("MPI_Wait", 540, 541, {with_request(FactKind::kCollectiveComplete, 21, reduce)});
-  process.call("MPI_Comm_free", 550, 560, {collective(1, kNoPeer, 0, 0, bridge), freed(bridge)});
+  process.call("MPI_Comm_free", 550, 560,
+               {collective(1, kNoPeer, 0, 0, bridge), comm_freed(bridge)});
 }
 
 /// Four ranks on two nodes; every process numbers its communicators differently; rank 2 has a

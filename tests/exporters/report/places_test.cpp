@@ -125,7 +125,7 @@ TEST(CallSites, TravelAndSurviveTheProfilesOwnForm) {
   EXPECT_EQ(read.sites().rows(), profile.sites().rows());
   RunReport report = summarize(definitions(0, {site(0, 16, "solve", 42), site(1, 32)}), profile,
                                {});
-  report.unrecorded = {"mpi_send_"};
+  report.run.unrecorded = {"mpi_send_"};
   bytes.clear();
   serialize(report, bytes);
   RunReport arrived;
@@ -163,7 +163,7 @@ TEST(UnrecordedProcedures, AreNamedOnce) {
   higher.info.unrecorded = {"mpi_send_f08_", "mpi_wait_f08_"};
   RunReport report = summarize(lower, profile, {});
   merge(report, summarize(higher, profile, {}));
-  EXPECT_THAT(report.unrecorded, ElementsAre("mpi_send_f08_", "mpi_wait_f08_"));
+  EXPECT_THAT(report.run.unrecorded, ElementsAre("mpi_send_f08_", "mpi_wait_f08_"));
   EXPECT_THAT(to_text(report), HasSubstr("\nNot recorded    mpi_send_f08_, mpi_wait_f08_: the MPI "
                                          "library has no pmpi_ entry point"));
   EXPECT_THAT(to_json(report), HasSubstr("\"mpi_wait_f08_\""));

@@ -1,7 +1,7 @@
 #include "core/record/file_fact.h"
-#include "core/record/memory_source.h"
 #include "exporters/report/run_report.h"
 #include "exporters/report/summary.h"
+#include "tests/support/sample_process.h"
 
 #include <gmock/gmock.h>
 
@@ -55,19 +55,11 @@ TEST(ReportFiles, AreSummedByNameOverRanks) {
 }
 
 TEST(ReportFiles, AFileIsNotThePeerOfAnUnfinishedCall) {
-  MemorySource::Process process;
-  process.definitions.info.world_size = 1;
-  process.definitions.locations.resize(1);
+  test::SampleProcess process(0, 1);
   const Fact on_file{.kind = FactKind::kFileCollective, .comm = 0, .request = 3, .peer = 7};
-  const Fact receive{.kind = FactKind::kRecv, .comm = 0, .peer = 2, .tag = 1};
-  process.locations = {{{.call = {.enter_ns = 10, .leave_ns = 20, .is_pending = true, .facts = {}},
-                         .facts = {},
-                         .posted = {on_file}},
-                        {.call = {.enter_ns = 12, .leave_ns = 20, .is_pending = true, .facts = {}},
-                         .facts = {},
-                         .posted = {receive}}}};
-  MemorySource run(1);
-  run.add(process);
+  process.in("MPI_File_open", 10, 20, {on_file});
+  process.in("MPI_Recv", 12, 20, {test::recv(2, 1)});
+  const MemorySource run = test::make_source(1, {process});
   Profile profile;
   std::vector<PendingRow> pending;
   fold(run, 0, profile, pending);

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 std::string golden(const std::string& name) {
-  std::ifstream in(MEGASCOPE_GOLDEN_FOLDER "/" + name);
+  std::ifstream in(MEGASCOPE_GOLDEN_DIRECTORY "/" + name);
   EXPECT_TRUE(in) << name;
   std::ostringstream text;
   text << in.rdbuf();
@@ -34,7 +34,7 @@ TEST(ReportText, OfARunThatLostMuch) {
   report.losses[0] = 1'234'567;
   report.losses[4] = 3;
   report.notes = {"rank 1: no space left on the disk of node02"};
-  report.exports.clear();
+  report.conclusion.exports.clear();
   EXPECT_EQ(to_text(report), golden("losses.txt"));
 }
 
@@ -104,7 +104,7 @@ TEST(ReportJson, AddsUp) {
 
 TEST(ReportJson, IsValidForNamesThatAreNotUtf8AndForNoCalls) {
   RunReport report = sample_report(1, 1);
-  report.programs = {"\xff\x01\"\n"};
+  report.run.programs = {"\xff\x01\"\n"};
   EXPECT_EQ(json::parse(to_json(report))["program"], "\xef\xbf\xbd\x01\"\n");
   const json nothing = json::parse(to_json(RunReport()));
   EXPECT_EQ(nothing["mpi_calls"], 0);

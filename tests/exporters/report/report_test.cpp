@@ -69,7 +69,7 @@ TEST(ReportOfSlurm, ReportsTheJobOnceAndTheNodeOfEachRank) {
   merge(report, rank_of_step(1));
   RunReport travelled;
   ASSERT_TRUE(parse(bytes_of(report), travelled).is_ok());
-  EXPECT_THAT(travelled.launcher,
+  EXPECT_THAT(travelled.run.launcher,
               ElementsAre(LauncherFact{"SLURM_JOB_ID", "17"}, LauncherFact{"SLURM_STEP_ID", "5"}));
   EXPECT_EQ(travelled.ranks[0].step_node, 3);
   EXPECT_EQ(travelled.ranks[1].step_node, 4);
@@ -111,7 +111,7 @@ TEST(Report, SumsTwoRanksByHand) {
 TEST(Report, ConvertsTicks) {
   ProcessDefinitions definitions;
   definitions.info.start_ticks = 800;
-  definitions.info.clock_points = {{1000, 0, 5000}, {3000, 1000, 6000}};
+  definitions.info.clock.points = {{1000, 0, 5000}, {3000, 1000, 6000}};
   definitions.info.overhead_ticks = 500;
   Profile profile;
   profile.add({.enter_ns = 100, .leave_ns = 1100, .region = 1, .facts = {}});
@@ -138,13 +138,13 @@ TEST(Report, MergesUpOverACollective) {
   RunReport at_root;
   test::run_members(5, [&at_root](Collective& collective) {
     RunReport report = one_rank(collective.rank(), 5, 3);
-    if (collective.rank() == 0) report.directory = "stays";
+    if (collective.rank() == 0) report.conclusion.directory = "stays";
     const Status status = merge_up(collective, report);
     EXPECT_TRUE(status.is_ok()) << status.message();
     if (collective.rank() == 0) at_root = report;
   });
   RunReport expected = merged_up(0, 5, 5);
-  expected.directory = "stays";
+  expected.conclusion.directory = "stays";
   EXPECT_EQ(at_root, expected);
 }
 
@@ -221,7 +221,7 @@ TEST(Report, FitsTheScreenForAnyRun) {
     report.covers_all_calls = false;
     for (int i = 0; i < 40; ++i) {
       report.notes.push_back("note " + std::to_string(i) + std::string(150, 'x'));
-      report.exports.push_back(report.exports[0]);
+      report.conclusion.exports.push_back(report.conclusion.exports[0]);
       report.functions.push_back({"MPI_Function_" + std::to_string(i), {}, {1, 1, 1, 1, 1}});
       report.pending.push_back({0, "MPI_Recv", "MPI_COMM_WORLD", 1, 5, 1'000'000});
       report.comms.push_back({CommRowKind::kComm, 1, "c", 2, {1, 1, 1, 0, 0}});
@@ -235,7 +235,7 @@ TEST(Report, FitsTheScreenForAnyRun) {
 
 TEST(Report, ShowsNamesOfProgramsHarmlessly) {
   RunReport report = sample_report(2, 5);
-  report.programs = {
+  report.run.programs = {
       "/opt/\x1b[31mred\n\xff solv\xc3\xa9r \xe2\x80\xae"
       "abc"};
   report.comms[0].name = std::string("a\tb\0c", 5);
@@ -332,7 +332,7 @@ TEST(Verdict, EndsTheReportInCallSiteOfTheGuess) {
   EXPECT_THAT(guess, HasSubstr("probably wait for it"));
   EXPECT_THAT(guess, Not(HasSubstr("Verdict")));
   EXPECT_THAT(to_json(report), HasSubstr("\"is_analyzed\": false"));
-  report.verdict = "Rank 3 (n1) is slow.";
+  report.conclusion.verdict = "Rank 3 (n1) is slow.";
   const std::string text = to_text(report);
   EXPECT_TRUE(text.ends_with("\n\nVerdict         Rank 3 (n1) is slow.\n")) << text;
   EXPECT_THAT(text, Not(HasSubstr("probably wait for it")));
@@ -343,14 +343,14 @@ TEST(Verdict, EndsTheReportInCallSiteOfTheGuess) {
 
 TEST(Verdict, OfManyWordsIsNotCut) {
   RunReport report = sample_report(4, 200);
-  for (int i = 0; i < 100; ++i) report.verdict += "Rank 3 is slow. ";
-  report.verdict += "Else all is well.";
+  for (int i = 0; i < 100; ++i) report.conclusion.verdict += "Rank 3 is slow. ";
+  report.conclusion.verdict += "Else all is well.";
   EXPECT_THAT(to_text(report), EndsWith("well.\n"));
 }
 
 TEST(Verdict, ThatWasNotMadeIsNamedByItsCommand) {
   RunReport report = sample_report(4, 200);
-  report.verdict_command = "megascope analyze run";
+  report.conclusion.verdict_command = "megascope analyze run";
   const std::string text = to_text(report);
   EXPECT_TRUE(text.ends_with(
       "\n\nVerdict         megascope analyze run shows which ranks delay the others, and why\n"))

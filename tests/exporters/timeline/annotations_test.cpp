@@ -63,7 +63,7 @@ class Annotated : public ::testing::TestWithParam<Format> {
 
   static json answer(const std::vector<SampleProcess>& run, const Annotations& found,
                      const std::string& query, int members = 1) {
-    const ScratchDirectory directory;
+    const TemporaryDirectory directory;
     ExportResult result;
     const Status status = export_by(GetParam().exporter, members, run, directory.path(), result,
                                     &found);
@@ -150,7 +150,7 @@ TEST(PerfettoWaits, EndWhereACallbackCallsMpi) {
   Annotations found;
   found.wait_kinds = {"none"};
   found.waits[0] = {{.begin_ns = 1000, .end_ns = 5000, .location = 0, .kind = 0, .waits_for = 1}};
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   ExportResult result;
   ASSERT_TRUE(
       export_by(perfetto::run_export, 1, {rank0}, directory.path(), result, &found).is_ok());

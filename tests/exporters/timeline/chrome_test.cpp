@@ -36,7 +36,7 @@ std::string inflated(const std::string& file) {
 }
 
 json trace_of(const std::vector<SampleProcess>& run, int members) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   ExportResult result;
   const Status status = export_by(chrome::run_export, members, run, directory.path(), result);
   EXPECT_TRUE(status.is_ok()) << status.message();
@@ -92,7 +92,7 @@ TEST(Chrome, CallsThatTookNoTimeHaveNoArrows) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 100, 100, {send(1, 42, 40)});
   for (const json& event : events_of({rank0}, 1)) EXPECT_NE(event["ph"], "s");
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   ExportResult result;
   ASSERT_TRUE(
       export_by(chrome::run_export, 2, {rank0, SampleProcess(1, 4)}, directory.path(), result)

@@ -43,11 +43,11 @@ class Timelines : public ::testing::TestWithParam<Format> {
   /// Exports and judges; checks what holds for every trace.
   static json examined(const std::vector<SampleProcess>& run,
                        const std::vector<std::string>& queries = {}, int members = 1) {
-    const ScratchDirectory directory;
+    const TemporaryDirectory directory;
     ExportResult result;
     const Status status = export_by(GetParam().exporter, members, run, directory.path(), result);
     EXPECT_TRUE(status.is_ok()) << status.message();
-    EXPECT_THAT(directory.files(), ElementsAre(GetParam().file));
+    EXPECT_THAT(directory.names(), ElementsAre(GetParam().file));
     EXPECT_EQ(result.path, GetParam().file);
     json report = judged(directory.path() + "/" + GetParam().file, queries);
     EXPECT_THAT(report["problems"], IsEmpty()) << report["problems"];
@@ -124,8 +124,8 @@ TEST_P(Timelines, ShowWhatACallDid) {
   SampleProcess rank0(0, 4);
   const CommId odd = rank0.add_comm(0xABC, "odd", kWorld, {3, 1, 0});
   rank0.call("MPI_Send", 100, 110, {send(/*of odd*/ 1, 42, 40, odd)});
-  rank0.call("MPI_Irecv", 200, 210, {irecv(1, kAnySource, kAnyTag, 64)});
-  rank0.call("MPI_Wait", 300, 310, {received(1, 3, 7, 8)});
+  rank0.call("MPI_Irecv", 200, 210, {recv_request(1, kAnySource, kAnyTag, 64)});
+  rank0.call("MPI_Wait", 300, 310, {recv_complete(1, 3, 7, 8)});
   rank0.call("MPI_Sendrecv", 400, 410, {send(2, 5, 16), recv(3, 6, 32)});
   rank0.call("MPI_Reduce", 500, 510, {collective(0, 2, 80, 0)});
   const json rows = asked({rank0}, calls({"peer", "tag", "bytes", "source", "source_tag",
@@ -238,12 +238,12 @@ TEST_P(Timelines, GiveEachThreadATrack) {
 
 TEST_P(Timelines, PutOverlappingOperationsOnTracksOfTheirOwn) {
   SampleProcess rank0(0, 4);
-  rank0.call("MPI_Irecv", 100, 101, {irecv(1, 1, 7, 64)});
-  rank0.call("MPI_Isend", 110, 111, {isend(2, 1, 7, 16)});
-  rank0.call("MPI_Wait", 120, 130, {received(1, 1, 7, 8)});
-  rank0.call("MPI_Wait", 140, 150, {sent(2)});
-  rank0.call("MPI_Irecv", 200, 201, {irecv(3, 1, 8, 64)});
-  rank0.call("MPI_Irecv", 210, 211, {irecv(4, 1, 8, 64)});
+  rank0.call("MPI_Irecv", 100, 101, {recv_request(1, 1, 7, 64)});
+  rank0.call("MPI_Isend", 110, 111, {send_request(2, 1, 7, 16)});
+  rank0.call("MPI_Wait", 120, 130, {recv_complete(1, 1, 7, 8)});
+  rank0.call("MPI_Wait", 140, 150, {send_complete(2)});
+  rank0.call("MPI_Irecv", 200, 201, {recv_request(3, 1, 8, 64)});
+  rank0.call("MPI_Irecv", 210, 211, {recv_request(4, 1, 8, 64)});
   rank0.call("MPI_Wait", 220, 230, {of_request(FactKind::kCancelled, 3)});
   rank0.call("MPI_Request_free", 240, 250, {of_request(FactKind::kRequestFreed, 4)});
   rank0.call("MPI_Ibarrier", 300, 301,

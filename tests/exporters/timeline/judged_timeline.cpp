@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <mutex>
-#include <stdlib.h>
 #include <sys/wait.h>
 
 namespace megascope::test {
@@ -18,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kTools = MEGASCOPE_TRACE_PROCESSOR_TOOLS;
-const std::string kDirectory = MEGASCOPE_TRACE_PROCESSOR_FOLDER;
+const std::string kDirectory = MEGASCOPE_TRACE_PROCESSOR_DIRECTORY;
 const std::string kNode = MEGASCOPE_NODE;
 
 std::string output_of(const std::string& command) {
@@ -33,24 +32,6 @@ std::string output_of(const std::string& command) {
 }
 
 }  // namespace
-
-ScratchDirectory::ScratchDirectory() {
-  std::string name = (fs::temp_directory_path() / "megascope-timeline-XXXXXX").string();
-  if (mkdtemp(name.data()) != nullptr) path_ = name;
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::vector<std::string> ScratchDirectory::files() const {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(path_))
-    names.push_back(entry.path().filename().string());
-  std::ranges::sort(names);
-  return names;
-}
 
 Status export_by(ExportFunction exporter, int member_count,
                  const std::vector<SampleProcess>& processes, const std::string& directory,

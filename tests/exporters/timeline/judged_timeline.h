@@ -1,7 +1,8 @@
 #pragma once
 
 #include "core/lifecycle/export_job.h"
-#include "tests/exporters/otf2/sample_run.h"
+#include "tests/support/sample_process.h"
+#include "tests/support/temporary_directory.h"
 
 #include <nlohmann/json.hpp>
 
@@ -10,20 +11,6 @@
 #include <vector>
 
 namespace megascope::test {
-
-/// A directory of its own, removed at the end.
-class ScratchDirectory {
- public:
-  ScratchDirectory();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  const std::string& path() const { return path_; }
-  std::vector<std::string> files() const;
-
- private:
-  std::string path_;
-};
 
 /// Exports the processes into the directory by `member_count` members at once; each has its share
 /// of consecutive ranks. What all members were told must be equal; it is returned in `result`.

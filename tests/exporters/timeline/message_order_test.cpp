@@ -1,6 +1,6 @@
 #include "core/record/message_order.h"
 
-#include "tests/exporters/otf2/sample_run.h"
+#include "tests/support/sample_process.h"
 
 #include <gmock/gmock.h>
 
@@ -23,16 +23,11 @@ std::vector<std::uint64_t> flow_ids(const std::vector<SampleProcess>& processes,
 }
 
 Fact probed(RequestId message, std::int32_t peer, std::int32_t tag, std::uint64_t bytes) {
-  Fact fact = recv(peer, tag, bytes);
-  fact.kind = FactKind::kMatched;
-  fact.request = message;
-  return fact;
+  return with_request(FactKind::kMatched, message, recv(peer, tag, bytes));
 }
 
 Fact received_probed(RequestId message, std::int32_t peer, std::int32_t tag, std::uint64_t bytes) {
-  Fact fact = recv(peer, tag, bytes);
-  fact.request = message;
-  return fact;
+  return with_request(FactKind::kRecv, message, recv(peer, tag, bytes));
 }
 
 /// Rank 0, which sends one message for each tag to rank 1.
@@ -88,10 +83,10 @@ TEST(MessageOrder, ReportsCommunicatorsApart) {
 
 TEST(MessageOrder, ReceivesMatchInPostingOrderWhenTheyCompleteInverted) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Irecv", 100, 101, {irecv(1, 0, 7, 64)});
-  rank1.call("MPI_Irecv", 110, 111, {irecv(2, 0, 7, 64)});
-  rank1.call("MPI_Wait", 120, 130, {received(2, 0, 7, 8)});
-  rank1.call("MPI_Wait", 140, 150, {received(1, 0, 7, 8)});
+  rank1.call("MPI_Irecv", 100, 101, {recv_request(1, 0, 7, 64)});
+  rank1.call("MPI_Irecv", 110, 111, {recv_request(2, 0, 7, 64)});
+  rank1.call("MPI_Wait", 120, 130, {recv_complete(2, 0, 7, 8)});
+  rank1.call("MPI_Wait", 140, 150, {recv_complete(1, 0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 7}), rank1};
   const auto sent_ids = flow_ids(run, 0);
   EXPECT_THAT(flow_ids(run, 1), ElementsAre(sent_ids[1], sent_ids[0]));
@@ -99,11 +94,11 @@ TEST(MessageOrder, ReceivesMatchInPostingOrderWhenTheyCompleteInverted) {
 
 TEST(MessageOrder, AWildcardBelongsToTheSeriesOfWhatItGot) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Irecv", 100, 101, {irecv(1, kAnySource, kAnyTag, 64)});
-  rank1.call("MPI_Irecv", 110, 111, {irecv(2, 0, 7, 64)});
+  rank1.call("MPI_Irecv", 100, 101, {recv_request(1, kAnySource, kAnyTag, 64)});
+  rank1.call("MPI_Irecv", 110, 111, {recv_request(2, 0, 7, 64)});
   rank1.call("MPI_Recv", 120, 125,
              {recv(0, 8, 8)});  // posted with MPI_ANY_SOURCE: recorded as matched
-  rank1.call("MPI_Waitall", 130, 140, {received(1, 0, 7, 8), received(2, 0, 7, 8)});
+  rank1.call("MPI_Waitall", 130, 140, {recv_complete(1, 0, 7, 8), recv_complete(2, 0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 8, 7}), rank1};
   const auto sent_ids = flow_ids(run, 0);
   EXPECT_THAT(flow_ids(run, 1), ElementsAre(sent_ids[1], sent_ids[0], sent_ids[2]));
@@ -124,8 +119,8 @@ TEST(MessageOrder, AProbedMessageIsNotPostedAgainByImrecv) {
   SampleProcess rank1(1, 4);
   rank1.call("MPI_Mprobe", 100, 105, {probed(9, 0, 7, 8)});
   rank1.call("MPI_Recv", 110, 115, {recv(0, 7, 8)});
-  rank1.call("MPI_Imrecv", 120, 125, {irecv(9, 0, 7, 8)});
-  rank1.call("MPI_Wait", 130, 135, {received(9, 0, 7, 8)});
+  rank1.call("MPI_Imrecv", 120, 125, {recv_request(9, 0, 7, 8)});
+  rank1.call("MPI_Wait", 130, 135, {recv_complete(9, 0, 7, 8)});
   rank1.call("MPI_Recv", 140, 145, {recv(0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 7, 7}), rank1};
   const auto sent_ids = flow_ids(run, 0);
@@ -147,8 +142,8 @@ TEST(MessageOrder, ThreadsPostInTheOrderOfEntering) {
 TEST(MessageOrder, ARequestMayCompleteOnAnotherThread) {
   SampleProcess rank1(1, 4);
   const LocationId thread = rank1.add_thread("thread 1");
-  rank1.call("MPI_Irecv", 100, 101, {irecv(1, 0, 7, 64)});
-  rank1.call("MPI_Wait", 110, 120, {received(1, 0, 7, 8)}, thread);
+  rank1.call("MPI_Irecv", 100, 101, {recv_request(1, 0, 7, 64)});
+  rank1.call("MPI_Wait", 110, 120, {recv_complete(1, 0, 7, 8)}, thread);
   const std::vector<SampleProcess> run{sender({7}), rank1};
   EXPECT_THAT(flow_ids(run, 1), SizeIs(0));
   EXPECT_EQ(flow_ids(run, 1, thread), flow_ids(run, 0));
@@ -156,14 +151,14 @@ TEST(MessageOrder, ARequestMayCompleteOnAnotherThread) {
 
 TEST(MessageOrder, WhatWasCancelledDoesNotCount) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Irecv", 100, 101, {irecv(1, 0, 7, 64)});
+  rank1.call("MPI_Irecv", 100, 101, {recv_request(1, 0, 7, 64)});
   rank1.call("MPI_Wait", 110, 120, {of_request(FactKind::kCancelled, 1)});
   rank1.call("MPI_Recv", 130, 140, {recv(0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7}), rank1};
   EXPECT_EQ(flow_ids(run, 1), flow_ids(run, 0));
 
   SampleProcess rank0(0, 4);
-  rank0.call("MPI_Isend", 0, 1, {isend(1, 1, 7, 8)});
+  rank0.call("MPI_Isend", 0, 1, {send_request(1, 1, 7, 8)});
   rank0.call("MPI_Wait", 2, 3, {of_request(FactKind::kCancelled, 1)});
   rank0.call("MPI_Send", 4, 5, {send(1, 7, 8)});
   EXPECT_THAT(flow_ids({rank0, rank1}, 0), ElementsAre(kUnknown, flow_ids(run, 1)[0]));
@@ -171,9 +166,9 @@ TEST(MessageOrder, WhatWasCancelledDoesNotCount) {
 
 TEST(MessageOrder, AFreedReceiveTakesItsMessageOnlyWhereItIsKnownWhich) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Irecv", 100, 101, {irecv(1, 0, 7, 64)});
+  rank1.call("MPI_Irecv", 100, 101, {recv_request(1, 0, 7, 64)});
   rank1.call("MPI_Request_free", 102, 103, {of_request(FactKind::kRequestFreed, 1)});
-  rank1.call("MPI_Irecv", 104, 105, {irecv(2, kAnySource, 7, 64)});
+  rank1.call("MPI_Irecv", 104, 105, {recv_request(2, kAnySource, 7, 64)});
   rank1.call("MPI_Request_free", 106, 107, {of_request(FactKind::kRequestFreed, 2)});
   rank1.call("MPI_Recv", 130, 140, {recv(0, 7, 8)});
   const std::vector<SampleProcess> run{sender({7, 7}), rank1};
@@ -184,10 +179,10 @@ TEST(MessageOrder, APersistentRequestPostsAtEachStart) {
   SampleProcess rank0(0, 4);
   SampleProcess rank1(1, 4);
   for (std::uint64_t round = 0; round < 2; ++round) {
-    rank0.call("MPI_Start", 100 * round, 100 * round + 1, {isend(5, 1, 7, 8)});
-    rank0.call("MPI_Wait", 100 * round + 2, 100 * round + 3, {sent(5)});
-    rank1.call("MPI_Start", 100 * round, 100 * round + 1, {irecv(5, 0, 7, 8)});
-    rank1.call("MPI_Wait", 100 * round + 2, 100 * round + 9, {received(5, 0, 7, 8)});
+    rank0.call("MPI_Start", 100 * round, 100 * round + 1, {send_request(5, 1, 7, 8)});
+    rank0.call("MPI_Wait", 100 * round + 2, 100 * round + 3, {send_complete(5)});
+    rank1.call("MPI_Start", 100 * round, 100 * round + 1, {recv_request(5, 0, 7, 8)});
+    rank1.call("MPI_Wait", 100 * round + 2, 100 * round + 9, {recv_complete(5, 0, 7, 8)});
   }
   EXPECT_THAT(flow_ids({rank0, rank1}, 1), SizeIs(2));
   EXPECT_EQ(flow_ids({rank0, rank1}, 0), flow_ids({rank0, rank1}, 1));
@@ -207,7 +202,7 @@ TEST(MessageOrder, GroupsOfAnIntercommunicatorAgree) {
 
 TEST(MessageOrder, WhatIsNotKnownHasNoName) {
   SampleProcess rank1(1, 4);
-  rank1.call("MPI_Wait", 0, 1, {received(3, 0, 7, 8)});        // its start was not recorded
+  rank1.call("MPI_Wait", 0, 1, {recv_complete(3, 0, 7, 8)});   // its start was not recorded
   rank1.call("MPI_Recv", 2, 3, {recv(kAnySource, 7, 8)});      // its status was not told
   rank1.call("MPI_Send", 4, 5, {send(1, 7, 8, /*comm=*/77)});  // no such communicator
   rank1.call("MPI_Send", 6, 7, {send(/*beyond the world*/ 99, 7, 8)});

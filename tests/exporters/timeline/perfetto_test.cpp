@@ -32,8 +32,8 @@ ExportResult exported(const std::vector<SampleProcess>& run, const std::string& 
 TEST(Perfetto, FilesOfSingleRanksCanBePutBehindEachOther) {
   MEGASCOPE_NEEDS_JUDGE();
   const std::vector<SampleProcess> run = send_and_receive();
-  const ScratchDirectory first;
-  const ScratchDirectory second;
+  const TemporaryDirectory first;
+  const TemporaryDirectory second;
   exported({run[0]}, first.path());
   exported({run[1]}, second.path());
   {
@@ -52,7 +52,7 @@ TEST(Perfetto, NsAreKeptOverAYear) {
   SampleProcess rank0(0, 4);
   rank0.call("MPI_Send", 1, 2);
   rank0.call("MPI_Send", kYearNs + 1, kYearNs + 4);
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   exported({rank0}, directory.path());
   const json report = judged(directory.path() + kFile,
                              {"SELECT CAST(ts AS TEXT) AS ts, dur FROM slice ORDER BY slice.ts"});
@@ -63,7 +63,7 @@ TEST(Perfetto, NsAreKeptOverAYear) {
 
 TEST(Perfetto, KnowsTheDate) {
   MEGASCOPE_NEEDS_JUDGE();
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   exported(send_and_receive(), directory.path());
   const json report = judged(
       directory.path() + kFile,
@@ -76,12 +76,13 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   constexpr RequestId kOperations = OperationLanes::kMaxLanes + 100;
   SampleProcess rank0(0, 4);
   for (RequestId request = 1; request <= kOperations; ++request) {
-    rank0.call("MPI_Isend", 10 * request, 10 * request + 5, {isend(request, 1, 7, 8)});
+    rank0.call("MPI_Isend", 10 * request, 10 * request + 5, {send_request(request, 1, 7, 8)});
   }
   for (RequestId request = 1; request <= kOperations; ++request) {
-    rank0.call("MPI_Wait", 20'000 + 10 * request, 20'000 + 10 * request + 5, {sent(request)});
+    rank0.call("MPI_Wait", 20'000 + 10 * request, 20'000 + 10 * request + 5,
+               {send_complete(request)});
   }
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   const ExportResult result = exported({rank0}, directory.path());
   EXPECT_THAT(result.notes, ElementsAre("100 nonblocking operations have no slice: "
                                         "the limit is 1024 at a time"));
@@ -142,7 +143,7 @@ class ManyCounters final : public RecordSource {
 TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
   const ManyCounters run;
   const auto alone = make_single_collective();
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   ExportResult result;
   const ExportJob job{.source = &run,
                       .collective = alone.get(),
@@ -162,7 +163,7 @@ TEST(Perfetto, SaysHowManyCountersHaveNoTrack) {
 }
 
 TEST(Perfetto, DoesNotOverwriteAndSaysSoToAll) {
-  const ScratchDirectory directory;
+  const TemporaryDirectory directory;
   exported(send_and_receive(), directory.path());
   ExportResult result;
   const Status status = export_by(perfetto::run_export, 2, send_and_receive(), directory.path(),

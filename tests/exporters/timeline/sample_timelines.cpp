@@ -20,10 +20,10 @@ std::vector<SampleProcess> ring(std::int32_t rank_count, std::uint64_t round_cou
     const std::int32_t previous = (rank + rank_count - 1) % rank_count;
     for (std::uint64_t round = 0; round < round_count; ++round) {
       const std::uint64_t start = round * 10'000 + static_cast<std::uint64_t>(rank) * 7;
-      process.call("MPI_Irecv", start, start + 11, {irecv(1, kAnySource, kAnyTag, 4096)});
-      process.call("MPI_Isend", start + 100, start + 123, {isend(2, next, 5, 1024)});
+      process.call("MPI_Irecv", start, start + 11, {recv_request(1, kAnySource, kAnyTag, 4096)});
+      process.call("MPI_Isend", start + 100, start + 123, {send_request(2, next, 5, 1024)});
       process.call("MPI_Waitall", start + 200, start + 1200,
-                   {received(1, previous, 5, 1024), sent(2)});
+                   {recv_complete(1, previous, 5, 1024), send_complete(2)});
       process.call("MPI_Allreduce", start + 2000, start + 5000,
                    {collective(static_cast<std::uint32_t>(round), kNoPeer, 8, 8)});
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/exporters/otf2/sample_run.h"
+#include "tests/support/sample_process.h"
 
 #include <vector>
 

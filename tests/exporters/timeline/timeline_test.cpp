@@ -1,6 +1,6 @@
 #include "exporters/common/timeline.h"
 
-#include "tests/exporters/otf2/sample_run.h"
+#include "tests/support/sample_process.h"
 
 #include <gmock/gmock.h>
 
@@ -72,9 +72,9 @@ TEST(Timeline, MendsTimesThatCannotBe) {
 
 TEST(Timeline, HandsOutTheNamesOfACallsMessages) {
   SampleProcess process(0, 4);
-  process.call("MPI_Irecv", 100, 101, {irecv(1, 1, 7, 8)});
+  process.call("MPI_Irecv", 100, 101, {recv_request(1, 1, 7, 8)});
   process.call("MPI_Sendrecv", 110, 120, {send(1, 1, 8), recv(1, 2, 8)});
-  process.call("MPI_Wait", 130, 140, {received(1, 1, 7, 8)});
+  process.call("MPI_Wait", 130, 140, {recv_complete(1, 1, 7, 8)});
   const MemorySource source = make_source(4, {process});
   const MessageOrder order = MessageOrder::of(source, 0);
   const auto ids = order.flow_ids(0);
