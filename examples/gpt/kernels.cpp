@@ -39,7 +39,10 @@ inline float fast_exp(float x) {
             1.0F / 120.0F;  // Taylor's series: |r| <= ln(2) / 2, so r^8 / 8! < 6e-9
   p = ((p * r + 1.0F / 24.0F) * r + 1.0F / 6.0F) * r + 0.5F;
   p = p * r * r + r + 1.0F;
-  const std::int32_t power = static_cast<std::int32_t>(whole) + 127;
+  // The low bits of `shifted` are the whole number. Converting `whole` would be undefined for a
+  // NaN.
+  const std::uint32_t power = std::bit_cast<std::uint32_t>(shifted) -
+                              std::bit_cast<std::uint32_t>(kRound) + 127U;
   return p * std::bit_cast<float>(power << 23);
 }
 

@@ -185,7 +185,7 @@ TEST(Anchors, ReportHowLittleOneMomentAnnotates) {
 
 TEST(Anchors, TakeTheMinRateThatTheBoundsLeave) {
   ClockBounds bounds(100'000'000'000);
-  for (const std::uint64_t second : {1, 99}) {
+  for (const std::uint64_t second : {1U, 99U}) {
     bounds.add_min(second * 1'000'000'000, -500e3);
     bounds.add_max(second * 1'000'000'000, 500e3);
   }

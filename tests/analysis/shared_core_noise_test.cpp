@@ -79,7 +79,7 @@ TEST(SharedCoreNoise, LongPausesInFewStepsAreNoScheduling) {
   stall.steps = {10, 30, 49};
   stall.active_steps = 3;
   EXPECT_FALSE(is_kept(times, stall));
-  for (const std::size_t step : {10, 30, 49}) times[1].steps[step].outside.wall_ns = 5e9;
+  for (const std::size_t step : {10U, 30U, 49U}) times[1].steps[step].outside.wall_ns = 5e9;
   EXPECT_TRUE(is_kept(times, stall));
 }
 

@@ -132,7 +132,7 @@ Detection of_master(Gap gap_ns) {
   for (std::int32_t rank = 0; rank < kRanks; ++rank) ranks.emplace_back(rank, kRanks);
   for (int step = 0; step < kSteps; ++step) {
     for (std::int32_t rank = 1; rank < kRanks; ++rank) {
-      ranks[0].work(gap_ns(step, rank));
+      ranks[0].work(static_cast<std::uint64_t>(gap_ns(step, rank)));
       ranks[0].call("MPI_Send", send(rank, 1, 2000));
       Rank& worker = ranks[static_cast<std::size_t>(rank)];
       worker.call("MPI_Recv", recv(0, 1, 2000));
