@@ -85,7 +85,7 @@ class MpiRuns(unittest.TestCase):
 class Lint(unittest.TestCase):
     def test_runs_of_all_kinds_are_made_and_analysed(self):
         for seed in range(1, 31):
-            self.assertEqual(contradiction_lint.look(MEGASCOPE, seed)[2], "", seed)
+            self.assertEqual(contradiction_lint.check_seed(MEGASCOPE, seed)[2], "", seed)
 
 
 if __name__ == "__main__":
