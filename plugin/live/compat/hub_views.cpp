@@ -3,6 +3,7 @@
 #include "plugin/live/protocol/bounds.h"
 #include "plugin/live/protocol/json_fields.h"
 #include "plugin/live/protocol/unauthenticated_budget.h"
+#include "plugin/live/views/view_assembler.h"
 #include "plugin/tensors/tensor_choice.h"
 
 #include <algorithm>
@@ -16,8 +17,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// After this time all ranks have reported the first step.
+/// After this time, or after kFirstSteps steps, all ranks have reported their layers.
 constexpr std::int64_t kFirstStepNs = 1'500'000'000;
+/// As long as a view waits for the parts of other ranks.
+constexpr std::int64_t kFirstSteps = ViewAssembler::kTimeoutBlocks;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
 constexpr std::size_t kMaxNamesReported = 12;
@@ -159,12 +162,12 @@ std::int32_t CompatHub::layer_count() const {
 }
 
 /// Whether views may be sent. During training, `start` must come first and has the number of
-/// layers, so it is delayed until all ranks can have reported theirs (three steps).
+/// layers, so it is delayed until all ranks can have reported theirs (kFirstSteps).
 bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
   if (client.has_started) return true;
   if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
-  return client.last_step >= *client.first_step + 2 || now_ns - client.first_ns > kFirstStepNs ||
-         has_ended_;
+  return client.last_step >= *client.first_step + kFirstSteps ||
+         now_ns - client.first_ns > kFirstStepNs || has_ended_;
 }
 
 std::string CompatHub::start_text(const Client& client) const {
