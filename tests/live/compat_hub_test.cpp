@@ -84,6 +84,17 @@ TEST(LiveCompatHub, TensorsOfAnyDimensionsAreShownOrRefused) {
   EXPECT_GT(views, 300U);
 }
 
+TEST(LiveCompatHub, StartHasTheLayersOfRanksThatReportLate) {
+  Scene scene;
+  scene.say({{"type", "run_training_step"}, {"visualization_flags", {{"MLP1_mat_mul", true}}}});
+  scene.show({.name = "mlp1", .layer = 1, .shape = {2, 8}}, 6);
+  EXPECT_THAT(of_type(scene.texts(), "start"), IsEmpty());
+  scene.show({.name = "mlp1", .layer = 3, .shape = {2, 8}}, 12);
+  const std::vector<json> starts = of_type(scene.texts(), "start");
+  ASSERT_EQ(starts.size(), 1U);
+  EXPECT_EQ(starts[0]["num_layers"], 4);
+}
+
 TEST(LiveCompatHub, AttentionOfTooFewDimensionsIsReported) {
   Scene scene;
   scene.say({{"type", "run_training_step"},
