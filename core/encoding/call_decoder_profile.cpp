@@ -1,61 +1,26 @@
 #include "core/encoding/call_decoder.h"
 #include "core/encoding/decode_words.h"
 
+#include <array>
+
 namespace megascope::encoding {
 
 namespace {
 
 constexpr Word kFactsFlag = Word{kHasFacts} << 56;
 
-/// Returns whether add_plain() adds calls with this folded fact. kNone: the call has none.
-constexpr bool is_plain_kind(FactKind kind) {
-  switch (kind) {
-    case FactKind::kNone:
-    case FactKind::kCollective:
-    case FactKind::kSend:
-    case FactKind::kSendRequest:
-    case FactKind::kRecv:
-    case FactKind::kRecvRequest:
-    case FactKind::kSendrecv:
-    case FactKind::kPut:
-    case FactKind::kGet:
-    case FactKind::kAccumulate:
-    case FactKind::kGetAccumulate:
-    case FactKind::kCompareAndSwap:
-    case FactKind::kRput:
-    case FactKind::kRget:
-    case FactKind::kRaccumulate:
-    case FactKind::kRgetAccumulate:
-    case FactKind::kWinCreated:
-    case FactKind::kWinFreed:
-    case FactKind::kFence:
-    case FactKind::kGroupSync:
-    case FactKind::kLock:
-    case FactKind::kUnlock:
-    case FactKind::kFlush:
-    case FactKind::kWinSync:
-    case FactKind::kWindow:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Returns whether is_plain_kind() lists exactly the kinds that are folded into a call.
-constexpr bool lists_folded_kinds() {
-  for (unsigned number = 1; number < 256; ++number) {
-    const auto kind = static_cast<FactKind>(number);
-    if (is_plain_kind(kind) != (call_words(kind) != kBareWords)) return false;
-  }
-  return is_plain_kind(FactKind::kNone);
-}
-static_assert(lists_folded_kinds());
+/// By the kind in word 1: whether the call has no fact, or has one in its own words.
+constexpr auto kIsPlain = [] {
+  std::array<bool, 256> all{};
+  for (unsigned number = 0; number < all.size(); ++number)
+    all[number] = call_words(static_cast<FactKind>(number)) != kBareWords;
+  all[static_cast<std::uint8_t>(FactKind::kNone)] = true;
+  return all;
+}();
 
 /// Returns whether the first two words are a call with a folded fact or none; further facts may
 /// follow.
-bool is_plain(Word first, Word second) {
-  return is_region(first) && is_plain_kind(static_cast<FactKind>((second >> 48) & 0xFF));
-}
+bool is_plain(Word first, Word second) { return is_region(first) && kIsPlain[second >> 48 & 0xFF]; }
 
 /// Returns whether the call has only its own words and possibly a call site. count: at least
 /// kMaxCallWords.
