@@ -27,7 +27,7 @@ option(MEGASCOPE_BUILD_BENCH "Build the benchmarks" OFF)
 option(MEGASCOPE_BUILD_FUZZERS "Build the libFuzzer targets (clang only)" OFF)
 option(MEGASCOPE_WERROR "Warnings are errors" OFF)
 option(MEGASCOPE_INSTALL "Generate install rules" ${PROJECT_IS_TOP_LEVEL})
-if(DEFINED MEGASCOPE_PYTHON_FOLDER)  # the name in version 0.1
+if(DEFINED MEGASCOPE_PYTHON_FOLDER)  # the former name
   message(WARNING "MEGASCOPE_PYTHON_FOLDER is now called MEGASCOPE_PYTHON_DIRECTORY; its value is used")
   set(MEGASCOPE_PYTHON_DIRECTORY "${MEGASCOPE_PYTHON_FOLDER}" CACHE STRING "" FORCE)
   unset(MEGASCOPE_PYTHON_FOLDER CACHE)

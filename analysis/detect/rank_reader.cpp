@@ -134,8 +134,8 @@ void RankReader::note_kind(const Call& call) {
   const std::uint64_t name = call.region < name_of_region_.size() ? name_of_region_[call.region]
                                                                   : call.region;
   const std::uint64_t size = call.comm < size_of_comm_.size() ? size_of_comm_[call.comm] : 0;
-  const std::uint64_t token = mix(name ^ size);
-  hash_ = mix(hash_ ^ token);
+  const std::uint64_t token = combined(name, size);
+  hash_ = combined(hash_, token);
   if (!result_.steps.empty() && result_.steps.size() % kKindSteps != 1) return;
   const auto at = std::lower_bound(kinds_.begin(), kinds_.end(), token);
   if (at == kinds_.end() || *at != token) kinds_.insert(at, token);

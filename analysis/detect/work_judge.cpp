@@ -19,8 +19,9 @@ constexpr double kMinRemainder = 0.35;  ///< fraction of a class's excess that s
 constexpr double kMaxRiseOfOthers = 0.5;  ///< fraction of a class's excess by which the other
                                           ///< classes may have risen in the same steps: the class
                                           ///< must have risen by more than twice as much
-/// Upper bound of the variance of a class's level relative to the other classes, times the number
-/// of steps, over the variance in one step: π/2 for a median, and twice that for a difference.
+/// Variance of a class's level relative to the other classes, times the number of steps, over the
+/// variance in one step. Independent normal noise that is equal in all classes gives π: π/2 for a
+/// median, twice that for a difference. The rest is a margin.
 constexpr double kLevelVariance = 4.0;
 constexpr double kLittle = 0.015;  ///< log factor; machines differ that much for a while
 

@@ -45,8 +45,8 @@ struct Want {
   bool may_have_left = false;  ///< true for sends that MPI may complete without a receiver, because
                                ///< they are small or buffered, and for locks whose holder is
                                ///< uncertain
-  bool is_met = false;         ///< true: the other rank has done its part, that is, it has sent the
-                               ///< message or posted the receive
+  bool is_met = false;  ///< true: the other rank has made its call: it has sent the message, posted
+                        ///< the receive or synchronised the window
   bool is_known = true;  ///< false: is_met is unknown, because the other rank's trace is missing or
                          ///< incomplete
 };

@@ -180,8 +180,7 @@ class CallKeeper {
     if (ranks.empty()) return;
     timeline_.notes.emplace_back(
         "collectives do not name their group (no \"Process Group Name\"): if all ranks have "
-        "equally "
-        "many of a kind in a step, these are assumed to be collectives of all ranks");
+        "equally many of a kind in a step, these are assumed to be collectives of all ranks");
   }
 
   /// Instances are numbered in the order in which the first member begins.

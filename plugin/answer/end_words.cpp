@@ -98,7 +98,7 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
     case FirstEnd::kGone:
       for (const OpenEnd& end : ends.ranks)
         text += (text.empty() ? "" : " ") + end_text(report, end);
-      text += " The processes of other ranks still run.";
+      text += " Processes of other ranks still exist.";
       break;
     case FirstEnd::kOnlyOne:
       text = end_text(report, ends.ranks.front());
@@ -122,7 +122,7 @@ std::string open_ends_text(const HangReport& report, const OpenEnds& ends) {
       break;
     }
   }
-  if (ends.missing_count != 0 && ends.evidence != FirstEnd::kGone) {
+  if (ends.missing_count != 0) {
     text += fmt::format(
         " The state of {} without a trace is unknown.",
         ends.missing_count == 1 ? "the rank" : fmt::format("the {} ranks", ends.missing_count));

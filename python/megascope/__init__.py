@@ -22,9 +22,9 @@ if _hooks is None:
                                    tensor, wants_tensor)
     from megascope._watch_silent import watch
 else:
-    from megascope._tensors import tensor
     from megascope._annotations import (counter, group, groups, is_recording, last_error, mark, region, save, step, step_begin, step_end,
-                                 wants_tensor)
+                                        wants_tensor)
+    from megascope._tensors import tensor
     from megascope._watch import watch
 
 __all__ = ["Scope", "Watch", "counter", "group", "groups", "is_recording", "last_error", "mark", "region", "save", "step", "step_begin",

@@ -9,7 +9,7 @@ CONTRACTS = [
     (r"megascope_live_guest_(?:rate|cpu)\b", "docs/configuration.md"),  # their anchors
     (r"megascope_live_guest_(?:bytes_total|cpu_seconds_total|skipped_total)\b", "plugin/live/http/metrics.cpp"),  # metrics
     (r"`megascope_live_guest_…`", "docs/live_compat.md"),  # the same
-    (r"MEGASCOPE_PYTHON_FOLDER\b", "cmake/MegascopeOptions.cmake"),  # build option of version 0.1
+    (r"MEGASCOPE_PYTHON_FOLDER\b", "cmake/MegascopeOptions.cmake"),  # former name of a build option
     (r"([\"`])culprits\1", "plugin/cli/analyze/json.cpp"),  # JSON key of analyze and report.json
     (r"\"culprit\"", "plugin/cli/analyze/what_if.cpp"),  # JSON value: kind of a scenario
     (r"\"run_folder\"", "core/trace/layout.h"),  # property of native traces

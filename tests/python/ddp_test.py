@@ -28,7 +28,7 @@ class Ddp(Case):
         (digest,) = re.findall(r"^parameters (\w{64})$", said, re.MULTILINE)
         return losses, digest
 
-    def mpirun(self, backend, **settings):
+    def train_under_mpirun(self, backend, **settings):
         settings = {"PYTHONPATH": PACKAGES, **settings}
         return self.learned(self.call(*MPIRUN, *launch.setting(MPIRUN, **settings), "-n", "2", *WORDS, "--backend", backend))
 
@@ -41,8 +41,8 @@ class Ddp(Case):
         return report
 
     def test_gradients_over_mpi(self):
-        bare = self.mpirun("mpi4py")
-        recorded = self.mpirun("mpi4py", **self.settings(MEGASCOPE_TENSORS="tokens+*.weight+bucket*", MEGASCOPE_TRACE="full"))
+        bare = self.train_under_mpirun("mpi4py")
+        recorded = self.train_under_mpirun("mpi4py", **self.settings(MEGASCOPE_TENSORS="tokens+*.weight+bucket*", MEGASCOPE_TRACE="full"))
         self.assertEqual(bare, recorded)
         report = self.check_regions(self.run_directory)
         reductions = self.counts(report)["average gradients"]
@@ -69,8 +69,8 @@ class Ddp(Case):
         self.call("grep", "-q", "--binary-files=text", "dp 1 2", os.path.join(joined, "rank-1.mgt"))
 
     def test_over_gloo_under_mpirun(self):
-        bare = self.mpirun("gloo")
-        self.assertEqual(bare, self.mpirun("gloo", **self.settings()))
+        bare = self.train_under_mpirun("gloo")
+        self.assertEqual(bare, self.train_under_mpirun("gloo", **self.settings()))
         self.check_fragments()
 
     def test_over_gloo_by_pytorchs_launcher(self):

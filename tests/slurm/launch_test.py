@@ -128,7 +128,7 @@ class Mpirun(lab.Case):
 
     def setUp(self):
         super().setUp()
-        each = 2 if self.lab.is_isolated else 1  # nodes that share /dev/shm would take each other's fragments
+        each = 2 if self.lab.is_isolated else 1  # nodes that share /dev/shm would use each other's shared-memory segments
         self.nodes = [node for node in NODES[:2] for _ in range(each)]
         self.allocation = ["-N2", f"-n{2 * each}", "-w", "n0,n1", f"--ntasks-per-node={each}"]
         self.mpirun = ["mpirun.openmpi", "--mca", "plm_slurm_args", "--mpi=none", "-n", str(2 * each), "-x",

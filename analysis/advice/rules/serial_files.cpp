@@ -68,8 +68,10 @@ bool find_transfers(const Facts& facts, const RankFacts& rank, Findings& found) 
   if (share < kMinShare) return false;
   found.push_back(
       {.rule = "serial_files",
-       .text = "Only rank " + std::to_string(rank.world_rank) + " accesses files, " +
-               human_count(own.count) + " times, " + human_bytes(own.bytes) + " in " +
+       .text = "Rank " + std::to_string(rank.world_rank) + " spends " +
+               percent(static_cast<double>(own.time_ns) / static_cast<double>(all_ns)) +
+               " of the time of all ranks in independent file accesses: " + human_count(own.count) +
+               " times, " + human_bytes(own.bytes) + " in " +
                duration(static_cast<double>(own.time_ns)) + " " +
                call_site_text(facts, own.first->function, own.first->comm, own.first->site) +
                ", while the others wait for it: " + percent(share) + " of the run.",

@@ -17,9 +17,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// After this time, or after kFirstSteps steps, all ranks have reported their layers.
+/// `start` is sent after this time or after kFirstSteps steps, whichever comes first. It lacks
+/// layers that are reported later.
 constexpr std::int64_t kFirstStepNs = 1'500'000'000;
-/// As long as a view waits for the parts of other ranks.
+/// The number of steps for which a view waits for the parts of other ranks.
 constexpr std::int64_t kFirstSteps = ViewAssembler::kTimeoutBlocks;
 constexpr std::int64_t kSilenceNs = 5'000'000'000;
 constexpr std::uint64_t kSilentSteps = 8;
@@ -162,7 +163,7 @@ std::int32_t CompatHub::layer_count() const {
 }
 
 /// Whether views may be sent. During training, `start` must come first and has the number of
-/// layers, so it is delayed until all ranks can have reported theirs (kFirstSteps).
+/// layers, so it is delayed (kFirstSteps, kFirstStepNs).
 bool CompatHub::may_show(Client& client, std::int64_t now_ns) {
   if (client.has_started) return true;
   if (client.mode != Mode::kTraining || !client.first_step || client.waiting.empty()) return false;
