@@ -1,6 +1,7 @@
 #include "core/buffer/event_buffer.h"
 
 #include "core/base/clock.h"
+#include "core/buffer/chunk_sizes.h"
 #include "core/buffer/recorder.h"
 #include "core/encoding/decode_words.h"
 #include "core/encoding/hook_words.h"
@@ -11,22 +12,6 @@
 #include <sys/mman.h>
 
 namespace megascope {
-namespace {
-
-// A first chunk is small, for threads with few calls. Mapped chunks fit into a core's cache while
-// they are written, added to the profile and copied. Written chunks are larger: each is one
-// transfer to a network file system.
-constexpr std::size_t kFirstChunkBytes = std::size_t{64} << 10;
-constexpr std::size_t kMappedChunkBytes = std::size_t{256} << 10;
-constexpr std::size_t kWrittenChunkBytes = std::size_t{1} << 20;
-constexpr std::size_t kMinChunkBytes = std::size_t{16} << 10;
-
-std::size_t chunk_bytes_for(trace::Backing backing) {
-  return backing == trace::Backing::kMapped ? kMappedChunkBytes : kWrittenChunkBytes;
-}
-
-}  // namespace
-
 EventBuffer::EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKind kind)
     : location_(location), kind_(kind), recorder_(recorder) {
   is_lossy_ = recorder.options().policy == BufferPolicy::kFlight || recorder.options().has_windows;
@@ -46,23 +31,6 @@ bool EventBuffer::make_space(std::size_t words) noexcept {
   }
   const OverheadTimer own(recorder_);
   return next_chunk() && has_space(words);
-}
-
-bool EventBuffer::next_chunk() noexcept {
-  const std::lock_guard lock(mutex_);
-  if (is_ended_) return false;
-  const std::uint64_t calls = fold(*chunk_);
-  if (chunk_ == discard_) {
-    if (aside_.chunk == nullptr) count_dropped(calls);
-    return begin_chunk(discard_);
-  }
-  const bool is_noted = recorder_.guarded([&] {
-    kept_.push_back({recorder_.store_.offset_of(chunk_), chunk_->chunk_bytes, calls});
-    return true;
-  });
-  if (is_noted) return begin_chunk(replace_full());
-  count_dropped(calls);  // the position cannot be noted: reuse the chunk, its records are lost
-  return begin_chunk(chunk_);
 }
 
 /// Makes `chunk` the empty current chunk. A reader after a kill finds either its old content or an
@@ -89,7 +57,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   chunk->kind = kind_;
   chunk->location = location_;
   chunk->sequence = chunk == discard_ ? sequence_ : sequence_++;
-  chunk->lost_before = lost_;
+  chunk->lost_before = lost_.load(std::memory_order_relaxed);
   chunk->moment_ticks = now.ticks;
   chunk->moment_monotonic_ns = now.monotonic_ns;
   chunk->moment_realtime_ns = now.realtime_ns;
@@ -102,101 +70,14 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   return true;
 }
 
-/// Returns the chunk to continue with when the current one, the last in kept_, is full.
-trace::ChunkHeader* EventBuffer::replace_full() noexcept {
-  trace::ChunkStore& store = recorder_.store_;
-  const std::size_t bytes = chunk_bytes_for(store.backing());
-  if (chunk_->chunk_bytes < bytes) {
-    if (trace::ChunkHeader* larger = recorder_.acquire_chunk(bytes, bytes)) return move_on(larger);
-  }
-  trace::ChunkStore::Offset copy = 0;
-  const Status status = status_of([&] {
-    Status result;
-    copy = store.append_copy(chunk_, result);
-    return result;
-  });
-  if (copy != 0) {
-    kept_.back().offset = copy;
-    return chunk_;
-  }
-  const bool is_at_limit = status.is_ok() || store.is_out_of_space();
-  if (is_at_limit && recorder_.options().policy == BufferPolicy::kFlight && give_up_oldest()) {
-    recorder_.note_storage(status);
-    return chunk_;
-  }
-  if (status.is_ok()) {
-    if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kMinChunkBytes))
-      return move_on(rest);
-  } else {
-    recorder_.note_storage(status);
-  }
-  return move_on(discard_chunk());
-}
-
-/// Leaves the full chunk where it is in the file and continues in `to`.
-trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to) noexcept {
-  const trace::PendingCall pending = chunk_->pending[0];
-  chunk_->pending[0] = {};
-  const Status status = status_of([&] { return recorder_.store_.release(chunk_); });
-  if (!status.is_ok()) {
-    recorder_.note_storage(status);
-    count_dropped(kept_.back().calls);
-  }
-  chunk_ = to != nullptr ? to : &parked_;
-  chunk_->pending[0] = pending;
-  return to;
-}
-
-/// Policy flight: overwrites the oldest chunk of this location with the current one. Returns false
-/// if that fails.
-bool EventBuffer::give_up_oldest() noexcept {
-  trace::ChunkStore& store = recorder_.store_;
-  const Kept current = kept_.back();
-  kept_.pop_back();
-  Status status;
-  while (!kept_.empty() && kept_.front().bytes != current.bytes) {
-    status.update(
-        status_of([&] { return store.clear(chunk_, kept_.front().offset, kept_.front().bytes); }));
-    count_dropped(kept_.front().calls);
-    kept_.pop_front();
-  }
-  if (kept_.empty()) {
-    count_dropped(current.calls);
-    return true;
-  }
-  const Kept oldest = kept_.front();
-  kept_.pop_front();
-  status.update(status_of([&] { return store.overwrite(chunk_, oldest.offset); }));
-  count_dropped(oldest.calls);
-  (void)recorder_.guarded([&] { kept_.push_back({oldest.offset, oldest.bytes, current.calls}); });
-  recorder_.note_storage(status);
-  return status.is_ok();
-}
-
-/// Returns private memory for records that are only added to the profile, because nothing more can
-/// be stored.
-trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
-  is_lossy_ = true;
-  if (discard_ != nullptr) return discard_;
-  void* memory = mmap(nullptr, kFirstChunkBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    recorder_.count_loss(LossCause::kNoBuffer);
-    return nullptr;
-  }
-  madvise(memory, kFirstChunkBytes, MADV_DONTFORK);
-  discard_ = static_cast<trace::ChunkHeader*>(memory);
-  discard_->chunk_bytes = kFirstChunkBytes;
-  return discard_;
-}
-
 void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
-  lost_ += calls;
+  lost_.fetch_add(calls, std::memory_order_relaxed);
   recorder_.count_loss(recorder_.cause_of_loss(), calls);
 }
 
-/// Adds the records of a chunk to the profile. Returns the number of calls. A call whose facts may
-/// continue in the next chunk is counted there.
+/// Adds the records of a chunk to the profile. Returns the number of calls that begin in it: the
+/// last one is counted although it is added later, because its facts may continue in the next
+/// chunk.
 std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
   std::uint64_t count = 0;
   try {
@@ -208,8 +89,9 @@ std::uint64_t EventBuffer::fold(trace::ChunkHeader& chunk) noexcept {
       hook_decoder_.begin_chunk(words, chunk.base_ticks);
       count = hook_decoder_.add_all_to(folded_);
     } else {
+      const std::uint64_t begun_before = fold_decoder_.held_calls();
       fold_decoder_.begin_chunk(words, chunk.base_ticks);
-      count = fold_decoder_.add_all_to(folded_);
+      count = fold_decoder_.add_all_to(folded_) + fold_decoder_.held_calls() - begun_before;
     }
   } catch (const std::exception&) {
     recorder_.count_loss(LossCause::kNoBuffer);
@@ -267,6 +149,7 @@ void EventBuffer::release() noexcept {
     recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
   aside_ = {};
   park();
+  sealer_.release();
   if (discard_ != nullptr) munmap(discard_, kFirstChunkBytes);
   discard_ = nullptr;
 }
@@ -346,16 +229,14 @@ std::uint64_t EventBuffer::record_unreturned() noexcept {
   return 1;
 }
 
-/// Adds the last call, whose facts are complete now, and the counts of damaged records. Returns the
-/// number of calls added.
-std::uint64_t EventBuffer::fold_rest() noexcept {
+/// Adds the last call, whose facts are complete now, and the counts of damaged records.
+void EventBuffer::fold_rest() noexcept {
   Call call;
   const bool has_call = recorder_.guarded([&] { return fold_decoder_.flush(call); });
   if (has_call) (void)recorder_.guarded([&] { folded_.add(call); });
   recorder_.count_loss(LossCause::kUnknownRequest, fold_decoder_.unknown_request_count());
   recorder_.count_loss(LossCause::kDamaged,
                        fold_decoder_.damaged_count() + hook_decoder_.damaged_count());
-  return has_call ? call.count : 0;
 }
 
 /// Records the end of the stream, which closes the open regions.
@@ -372,7 +253,7 @@ void EventBuffer::record_end() noexcept {
 void EventBuffer::end_aside() noexcept {
   (void)fold(*chunk_);
   (void)fold(*aside_.chunk);
-  (void)fold_rest();
+  fold_rest();
   aside_.chunk->pending[0] = {};
 }
 
@@ -387,7 +268,8 @@ void EventBuffer::end(bool is_owner) noexcept {
     take_back();
   }
   if (is_owner) record_end();
-  std::uint64_t calls = fold(*chunk_) + fold_rest();
+  std::uint64_t calls = fold(*chunk_);
+  fold_rest();
   if (is_owner && kind_ == trace::ChunkKind::kEvents) calls += record_unreturned();
   chunk_->pending[0] = {};
   if (chunk_ == discard_) {

@@ -5,11 +5,11 @@
 #include "core/trace/chunk_store.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
+#include "core/trace/sealed_chunk.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 
 namespace megascope {
@@ -18,7 +18,8 @@ class Recorder;
 
 /// Records of one thread: MPI calls (kEvents) or annotations of the application (kHooks).
 /// The thread writes into a mapped chunk of the process's trace file. When the chunk is full, it is
-/// copied to the end of the file, its records are added to the profile, and the chunk is reused.
+/// packed and written to the end of the file, its records are added to the profile, and the chunk
+/// is reused.
 /// Threads: one writer thread; another thread may end the recording. Nothing allocates, locks or
 /// makes a system call, except make_space() once per chunk, whose time is counted as overhead.
 class EventBuffer {
@@ -80,13 +81,14 @@ class EventBuffer {
   bool make_space(std::size_t words) noexcept;
   bool next_chunk() noexcept;
   bool begin_chunk(trace::ChunkHeader* chunk) noexcept;
-  trace::ChunkHeader* replace_full() noexcept;
-  trace::ChunkHeader* move_on(trace::ChunkHeader* to) noexcept;
-  bool give_up_oldest() noexcept;
+  trace::ChunkHeader* replace_full(std::uint64_t calls) noexcept;
+  trace::ChunkHeader* move_on(trace::ChunkHeader* to, std::uint64_t calls) noexcept;
+  bool write_for_oldest(const trace::SealedChunk& sealed, std::uint64_t calls) noexcept;
+  void note_kept(trace::ChunkStore::Offset offset, std::size_t bytes, std::uint64_t calls) noexcept;
   trace::ChunkHeader* discard_chunk() noexcept;
   std::uint64_t fold(trace::ChunkHeader& chunk) noexcept;
   void define_for_fold();
-  std::uint64_t fold_rest() noexcept;
+  void fold_rest() noexcept;
   std::uint64_t record_unreturned() noexcept;
   void record_end() noexcept;
   void count_dropped(std::uint64_t calls) noexcept;
@@ -120,13 +122,8 @@ class EventBuffer {
   };
   Aside aside_;
   std::uint32_t sequence_ = 0;
-  std::uint64_t lost_ = 0;
-  struct Kept {
-    trace::ChunkStore::Offset offset;
-    std::size_t bytes;
-    std::uint64_t calls;
-  };
-  std::deque<Kept> kept_;  ///< chunks that may be overwritten, oldest first (policy flight)
+  std::atomic<std::uint64_t> lost_{0};  ///< records that were dropped, by any thread
+  trace::ChunkSealer sealer_;
 
   std::mutex mutex_;  ///< serialises a full chunk and the end of recording
   bool is_ended_ = false;

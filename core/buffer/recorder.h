@@ -7,6 +7,7 @@
 #include "core/config/options.h"
 #include "core/record/definitions.h"
 #include "core/trace/chunk_store.h"
+#include "core/trace/flight_chunks.h"
 
 #include <atomic>
 #include <cstdint>
@@ -180,6 +181,7 @@ class Recorder {
 
   RecorderOptions options_;
   trace::ChunkStore store_;
+  trace::FlightChunks flight_;
   trace::FileHeader fallback_header_{};  ///< holds the counters if there is no file
   trace::FileHeader* header_ = &fallback_header_;
   /// Guards definitions and threads. Lock order: after a buffer's own mutex. Recursive, because

@@ -31,6 +31,20 @@ Fact file_collective(CommId comm, FileId file, std::uint32_t number) {
   return fact;
 }
 
+/// Returns the number of words of the fact with this first word; 0 if it is not one of a fact.
+std::size_t fact_words(Word word) {
+  switch (word & 0xFFFF) {
+    case kShortFact:
+      return kShortWords;
+    case kMediumFact:
+      return kMediumWords;
+    case kWideFact:
+      return kWideWords;
+    default:
+      return 0;
+  }
+}
+
 /// Returns whether the fact's communicator is that of the call.
 bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {
@@ -71,6 +85,16 @@ void CallDecoder::begin_chunk(std::span<const Word> words, std::uint64_t base_ti
   base_ticks_ = base_ticks;
 }
 
+void CallDecoder::skip_facts() {
+  is_holding_ = false;
+  facts_.clear();
+  while (at_ < words_.size()) {
+    const std::size_t size = fact_words(words_[at_]);
+    if (size == 0 || size > words_.size() - at_) return;
+    at_ += size;
+  }
+}
+
 bool CallDecoder::resolve(Fact& fact) {
   if (is_start(fact.kind)) {
     if (fact.request != kNoRequest) open_[fact.request] = fact;
@@ -96,11 +120,7 @@ bool CallDecoder::resolve(Fact& fact) {
 
 bool CallDecoder::decode_fact(std::size_t available) {
   const Word* words = words_.data() + at_;
-  const auto layout = static_cast<unsigned>(words[0] & 0xFFFF);
-  const std::size_t size = layout == kShortFact    ? kShortWords
-                           : layout == kMediumFact ? kMediumWords
-                           : layout == kWideFact   ? kWideWords
-                                                   : 0;
+  const std::size_t size = fact_words(words[0]);
   const auto kind = static_cast<FactKind>((words[0] >> 16) & 0xFF);
   if (size == 0 || size > available || kind == FactKind::kNone || kind > kLastFactKind ||
       !is_holding_)

@@ -19,6 +19,9 @@ class CallDecoder {
   /// Begins the next chunk. words: must stay valid while the chunk is read. base_ticks: time base
   /// of the chunk.
   void begin_chunk(std::span<const Word> words, std::uint64_t base_ticks);
+  /// Skips the facts at the begin of the chunk: the call that they belong to is missing, because
+  /// the chunk before is.
+  void skip_facts();
   /// Reads the next complete call. Its facts are valid until the next call of next() or
   /// begin_chunk(). Returns false at the end of the chunk. A call at the end of the chunk is held
   /// back, because its facts may continue in the next chunk. It is returned after the next
@@ -35,6 +38,9 @@ class CallDecoder {
   /// is recorded.
   Word last_outer_word() const { return last_outer_word_; }
   std::uint64_t base_ticks() const { return base_ticks_; }
+  /// Returns the number of calls held back: of the last call read if its facts may continue in the
+  /// next chunk, else 0.
+  std::uint64_t held_calls() const { return is_holding_ ? held_.count : 0; }
   std::uint64_t damaged_count() const { return damaged_count_; }
   std::uint64_t unknown_request_count() const { return unknown_request_count_; }
 

@@ -208,47 +208,78 @@ Status ChunkStore::release(ChunkHeader* chunk) {
   return status;
 }
 
-ChunkStore::Offset ChunkStore::append_copy(const ChunkHeader* chunk, Status& status) {
+ChunkStore::Offset ChunkStore::append(const SealedChunk& chunk, Status& status) {
   status = Status::ok();
   const NoCancel no_cancel;
-  ChunkHeader header{};
-  std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
+  const std::uint32_t bytes = chunk.header.chunk_bytes;
   files::Descriptor file;
   Offset offset = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (header_ == nullptr || next_offset_ + header.chunk_bytes > size_limit_bytes_ ||
-        is_out_of_space())
+    if (header_ == nullptr || next_offset_ + bytes > size_limit_bytes_ || is_out_of_space())
       return 0;
     file = files::Descriptor(open_file(status));
-    if (file.is_open()) status = ask_for_space(file.number(), header.chunk_bytes, Use::kEvents);
+    if (file.is_open()) status = ask_for_space(file.number(), bytes, Use::kEvents);
     if (status.is_ok()) status = write_definitions(file.number());
     if (!status.is_ok()) return 0;
     offset = next_offset_;
-    next_offset_ += header.chunk_bytes;
+    next_offset_ += bytes;
   }
-  status = write_copy(file.number(), header, chunk, offset);
+  status = begin_copy(file.number(), chunk, offset);
+  if (status.is_ok()) status = finish_copy(file.number(), chunk, offset);
   return status.is_ok() ? offset : 0;
 }
 
-Status ChunkStore::overwrite(const ChunkHeader* chunk, Offset offset) {
+ChunkStore::Offset ChunkStore::write_into_free(const SealedChunk& chunk, Status& status) {
+  status = Status::ok();
   const NoCancel no_cancel;
-  ChunkHeader header{};
-  std::memcpy(static_cast<void*>(&header), chunk, sizeof header);
-  Status status;
-  const files::Descriptor file(open_file(status));
-  return file.is_open() ? write_copy(file.number(), header, chunk, offset) : status;
+  const std::uint32_t bytes = chunk.header.chunk_bytes;
+  files::Descriptor file;
+  Offset offset = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    offset = free_.find(bytes);
+    if (offset == FreeSpace::kNone) return 0;
+    file = files::Descriptor(open_file(status));
+    if (status.is_ok()) status = write_definitions(file.number());
+    if (!status.is_ok()) return 0;
+    // Headers first: a reader walks from header to header, and space that is taken may have a chunk
+    // of another thread behind it.
+    status = write_free(file.number(), offset + bytes, free_.bytes_at(offset) - bytes);
+    if (status.is_ok()) status = begin_copy(file.number(), chunk, offset);
+    if (!status.is_ok()) return 0;
+    free_.take(offset, bytes);
+  }
+  status = finish_copy(file.number(), chunk, offset);
+  return status.is_ok() ? offset : 0;
 }
 
-Status ChunkStore::clear(const ChunkHeader* like, Offset offset, std::size_t bytes) {
+Status ChunkStore::free(Offset offset, std::size_t bytes) {
   const NoCancel no_cancel;
-  ChunkHeader header{};
-  std::memcpy(static_cast<void*>(&header), like, sizeof header);
-  header.chunk_bytes = static_cast<std::uint32_t>(bytes);
-  header.used_bytes.store(sizeof header, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
   Status status;
   const files::Descriptor file(open_file(status));
-  return file.is_open() ? write_copy(file.number(), header, like, offset) : status;
+  if (status.is_ok()) status = write_free(file.number(), offset, bytes);
+  if (status.is_ok()) free_.add(offset, bytes);
+  return status;
+}
+
+/// Marks space as free, so that a reader skips it.
+Status ChunkStore::write_free(int file, Offset offset, std::uint64_t bytes) const {
+  if (exceeds_file_size_limit(offset + sizeof(ChunkHeader))) return file_size_error(path_);
+  while (bytes > 0) {
+    const std::uint64_t piece = std::min<std::uint64_t>(bytes, kMaxChunkBytes);
+    ChunkHeader header{};
+    header.magic = kChunkMagic;
+    header.chunk_bytes = static_cast<std::uint32_t>(piece);
+    header.used_bytes.store(sizeof header, std::memory_order_relaxed);
+    header.kind = ChunkKind::kFree;
+    if (!write_all(file, &header, sizeof header, offset))
+      return Status::from_errno("cannot write " + path_, errno);
+    offset += piece;
+    bytes -= piece;
+  }
+  return Status::ok();
 }
 
 Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t offset) const {
@@ -262,21 +293,25 @@ Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t 
   return status;
 }
 
-/// Writes a copy in three steps, so that a reader can skip it while it is incomplete: an empty
-/// chunk, the content, the final header.
-Status ChunkStore::write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk,
-                              Offset offset) const {
-  if (exceeds_file_size_limit(offset + header.chunk_bytes)) return file_size_error(path_);
-  const std::uint64_t used = header.used_bytes.load(std::memory_order_relaxed);
+/// Writes the first of three parts of a chunk, an empty chunk, so that a reader can skip it while
+/// it is incomplete.
+Status ChunkStore::begin_copy(int file, const SealedChunk& chunk, Offset offset) const {
+  if (exceeds_file_size_limit(offset + chunk.header.chunk_bytes)) return file_size_error(path_);
   ChunkHeader empty{};
-  std::memcpy(static_cast<void*>(&empty), &header, sizeof empty);
+  std::memcpy(static_cast<void*>(&empty), &chunk.header, sizeof empty);
   empty.used_bytes.store(sizeof empty, std::memory_order_relaxed);
-  bool is_written = write_all(file, &empty, sizeof empty, offset);
-  if (used > sizeof header) {
-    is_written = is_written &&
-                 write_all(file, chunk + 1, used - sizeof header, offset + sizeof header) &&
-                 write_all(file, &header, sizeof header, offset);
-  }
+  empty.packed_words = 0;
+  return write_all(file, &empty, sizeof empty, offset)
+             ? Status::ok()
+             : Status::from_errno("cannot write " + path_, errno);
+}
+
+/// Writes the content, and then the final header.
+Status ChunkStore::finish_copy(int file, const SealedChunk& chunk, Offset offset) const {
+  if (exceeds_file_size_limit(offset + chunk.header.chunk_bytes)) return file_size_error(path_);
+  const bool is_written = write_all(file, chunk.content, chunk.content_bytes(),
+                                    offset + sizeof chunk.header) &&
+                          write_all(file, &chunk.header, sizeof chunk.header, offset);
   return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
 }
 

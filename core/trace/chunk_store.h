@@ -1,7 +1,9 @@
 #pragma once
 
 #include "core/base/status.h"
+#include "core/trace/free_space.h"
 #include "core/trace/layout.h"
+#include "core/trace/sealed_chunk.h"
 #include "core/trace/space.h"
 
 #include <algorithm>
@@ -73,20 +75,20 @@ class ChunkStore {
     return std::min(size_limit_bytes_, space_.memory_bytes());
   }
 
-  /// Position of a chunk's copy in the file, for overwrite(). 0: no copy was written, because the
-  /// size limit is reached or because of the error in `status`.
+  /// Position of a chunk in the file. 0: nowhere.
   using Offset = std::uint64_t;
-  /// Writes the content of a chunk to a new position, so that the chunk can be reused: reusing
-  /// memory and copying costs a third of touching fresh pages of a mapped file. A reader that finds
-  /// a chunk and a complete or partial copy uses the one with more records, so a kill at any moment
-  /// loses nothing.
-  Offset append_copy(const ChunkHeader* chunk, Status& status);
-  /// Writes the content of a chunk over an older copy of the same size, which is lost. offset:
-  /// result of append_copy() for that copy.
-  Status overwrite(const ChunkHeader* chunk, Offset offset);
-  /// Marks a released chunk or a copy as empty. like: header with the other fields to write.
-  /// offset, bytes: position and size in the file.
-  Status clear(const ChunkHeader* like, Offset offset, std::size_t bytes);
+  /// Writes a full chunk to a new position, so that its memory can be reused: reusing memory and
+  /// writing a copy costs a third of touching fresh pages of a mapped file. A reader that finds a
+  /// chunk and a complete or partial copy uses the one with more records, so a kill at any moment
+  /// loses nothing. Returns the position; 0 if nothing was written, because the size limit is
+  /// reached or because of the error in `status`.
+  Offset append(const SealedChunk& chunk, Status& status);
+  /// As append(), into space that free() gave back. Returns 0 with `status` ok if no piece of it is
+  /// large enough.
+  Offset write_into_free(const SealedChunk& chunk, Status& status);
+  /// Drops a released chunk, or one that append() or write_into_free() wrote, and gives its space
+  /// back. offset, bytes: position and size in the file.
+  Status free(Offset offset, std::size_t bytes);
   Offset offset_of(const ChunkHeader* chunk) const;
 
   /// Returns the unused space of an open chunk to the file system, once: by shortening the file if
@@ -111,8 +113,9 @@ class ChunkStore {
   Status extend(int file, std::uint64_t offset, std::size_t bytes) const;
   Status ask_for_space(int file, std::uint64_t bytes, Use use) const;
   Status write_out(const void* from, std::size_t bytes, std::uint64_t offset) const;
-  Status write_copy(int file, const ChunkHeader& header, const ChunkHeader* chunk,
-                    Offset offset) const;
+  Status begin_copy(int file, const SealedChunk& chunk, Offset offset) const;
+  Status finish_copy(int file, const SealedChunk& chunk, Offset offset) const;
+  Status write_free(int file, Offset offset, std::uint64_t bytes) const;
   Status write_definitions(int file) const;
 
   std::string path_;
@@ -122,6 +125,7 @@ class ChunkStore {
   mutable std::atomic<bool> is_out_of_space_{false};
   std::uint64_t next_offset_ = 0;
   std::uint64_t trimmed_bytes_ = 0;
+  FreeSpace free_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   FileHeader* header_ = nullptr;

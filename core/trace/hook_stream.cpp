@@ -7,7 +7,7 @@ namespace megascope::trace {
 bool HookChunks::next(HookRecord& record) {
   while (!decoder_.next(record)) {
     if (index_ == chunks_.size()) return false;
-    decoder_.begin_chunk(chunks_[index_].words, chunks_[index_].header->base_ticks);
+    decoder_.begin_chunk(words_.read(chunks_[index_]), chunks_[index_].base_ticks);
     ++index_;
   }
   return true;

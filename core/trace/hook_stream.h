@@ -2,6 +2,7 @@
 
 #include "core/clocks/time_map.h"
 #include "core/record/point.h"
+#include "core/trace/chunk_words.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/reader.h"
 
@@ -18,6 +19,7 @@ class HookChunks {
 
  private:
   const std::vector<TraceFile::Chunk>& chunks_;
+  ChunkWords words_;
   HookDecoder decoder_;
   std::size_t index_ = 0;
 };

@@ -16,19 +16,22 @@
 namespace megascope::trace {
 
 inline constexpr char kFileMagic[8] = {'M', 'G', 'S', 'C', 'O', 'P', 'E', '\n'};
-inline constexpr std::uint32_t kFormatVersion = 1;
+inline constexpr std::uint32_t kFormatVersion = 2;
+inline constexpr std::uint32_t kOldestFormatVersion = 1;  ///< without packed chunks
 inline constexpr std::uint32_t kChunkMagic = 0x4B4E4843;  // "CHNK"
 inline constexpr std::size_t kFileHeaderBytes = 4096;
 inline constexpr std::size_t kChunkAlignment = 4096;
 inline constexpr std::size_t kMaxChunkBytes = std::size_t{1} << 26;
+inline constexpr std::size_t kMaxPackedChunkBytes = std::size_t{1} << 20;  ///< unpacked
 inline constexpr std::size_t kMaxLossCauses = 64;  ///< space for loss causes in the header page
 
 /// Content of a chunk.
 enum class ChunkKind : std::uint32_t {
   kEvents = 1,       ///< MPI calls of a location (core/encoding/encoding.h)
   kDefinitions = 2,  ///< definition records
-  kHooks = 3  ///< annotations of a location (core/encoding/hook_words.h), with sequence numbers of
-              ///< their own
+  kHooks = 3,  ///< annotations of a location (core/encoding/hook_words.h), with sequence numbers of
+               ///< their own
+  kFree = 4    ///< space whose chunk was dropped; no content
 };
 
 /// A call that was entered and has not returned: its first words as they would be recorded, with
@@ -46,7 +49,8 @@ struct PendingCall {
 inline constexpr encoding::Word kUnknownCall = encoding::Word{1} << 16;
 
 /// Header of a chunk. One writer thread. `used_bytes` is stored with release order after the words
-/// it covers.
+/// it covers. If packed_words is not 0, the chunk is packed: the used bytes after the header unpack
+/// to so many words (core/encoding/packed_words.h), and they never change.
 struct ChunkHeader {
   std::uint32_t magic;
   std::uint32_t chunk_bytes;              ///< including the header; a multiple of kChunkAlignment
@@ -58,11 +62,13 @@ struct ChunkHeader {
   std::uint32_t location;
   std::uint32_t sequence;  ///< number among the location's chunks, from 0. A number is missing only
                            ///< if its chunk was overwritten
-  std::uint32_t reserved;
+  std::uint32_t packed_words;  ///< 0: not packed, as always in format version 1
   std::uint64_t moment_ticks;  ///< one moment on three clocks, taken when the chunk was begun
   std::int64_t moment_monotonic_ns;
   std::int64_t moment_realtime_ns;
-  std::uint64_t reserved_words[3];
+  std::uint64_t checksum;      ///< of a packed chunk (checksum_of())
+  std::uint64_t packed_calls;  ///< of a packed chunk: its calls, or records of annotations
+  std::uint64_t reserved_word;
 };
 static_assert(sizeof(ChunkHeader) == 128);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

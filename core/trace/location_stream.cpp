@@ -49,11 +49,28 @@ bool LocationStream::next_recorded(Call& call) {
       is_at_end_ = true;
       return decoder_.flush(call);
     }
-    decoder_.begin_chunk(chunks[chunk_index_].words, chunks[chunk_index_].header->base_ticks);
-    ++chunk_index_;
-    has_begun_ = true;
+    if (is_behind_gap() && decoder_.flush(call)) return true;  // its further facts are missing
+    begin_chunk();
   }
   return false;
+}
+
+/// Returns whether calls are missing before the next chunk.
+bool LocationStream::is_behind_gap() const {
+  const auto& chunks = file_.chunks(location_);
+  if (chunk_index_ == 0) return chunks[0].sequence != 0;
+  return is_last_missing_ || chunks[chunk_index_ - 1].sequence + 1 != chunks[chunk_index_].sequence;
+}
+
+/// Begins the next chunk. Behind a gap it may begin with facts of a call that is missing.
+void LocationStream::begin_chunk() {
+  const TraceFile::Chunk& chunk = file_.chunks(location_)[chunk_index_];
+  const std::span<const encoding::Word> words = words_.read(chunk);
+  decoder_.begin_chunk(words, chunk.base_ticks);
+  if (is_behind_gap()) decoder_.skip_facts();
+  is_last_missing_ = words.size() != chunk.word_count;
+  ++chunk_index_;
+  has_begun_ = true;
 }
 
 void LocationStream::hold(const Call& call) {

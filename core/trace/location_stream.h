@@ -3,6 +3,7 @@
 #include "core/clocks/time_map.h"
 #include "core/encoding/call_decoder.h"
 #include "core/record/call.h"
+#include "core/trace/chunk_words.h"
 #include "core/trace/reader.h"
 
 #include <vector>
@@ -24,6 +25,8 @@ class LocationStream final : public CallStream {
     std::vector<Fact> facts;
   };
   bool next_recorded(Call& call);
+  bool is_behind_gap() const;
+  void begin_chunk();
   bool next_ticks(Call& call);
   void hold(const Call& call);
   void sort_held();
@@ -33,9 +36,11 @@ class LocationStream final : public CallStream {
   const TraceFile& file_;
   LocationId location_;
   TimeMap map_;
+  ChunkWords words_;
   encoding::CallDecoder decoder_;
   std::size_t chunk_index_ = 0;
   bool has_begun_ = false;
+  bool is_last_missing_ = false;  ///< the last chunk was dropped since the file was opened
   bool is_at_end_ = false;
   bool has_taken_pending_ = false;
   std::vector<Held> held_;

@@ -2,14 +2,14 @@
 
 #include "core/base/safe_file.h"
 #include "core/encoding/call_decoder.h"
-#include "core/trace/definition_codec.h"
+#include "core/trace/chunk_words.h"
+#include "core/trace/clock_bounds.h"
 #include "core/trace/hook_stream.h"
 #include "core/trace/liveness.h"
 #include "core/trace/location_stream.h"
 #include "core/trace/mapping_guard.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -21,40 +21,7 @@
 namespace megascope::trace {
 namespace {
 
-/// Smallest size of a location in a file: its definition. Bounds the allocation that a damaged
-/// number can cause.
-constexpr std::size_t kMinLocationBytes = 32;
 constexpr std::int32_t kMaxRanks = std::int32_t{1} << 24;
-
-/// Bounds clock values, so that computations with damaged ones do not overflow; 2^61 ns are 73
-/// years.
-ClockPoint bounded(ClockPoint point) {
-  constexpr std::int64_t kMaxNs = std::int64_t{1} << 61;
-  point.monotonic_ns = std::clamp(point.monotonic_ns, std::int64_t{0}, kMaxNs);
-  point.realtime_ns = std::clamp(point.realtime_ns, std::int64_t{0}, kMaxNs);
-  return point;
-}
-
-constexpr std::size_t kHeaderWords = sizeof(ChunkHeader) / sizeof(encoding::Word);
-using HeaderBytes = std::array<std::byte, sizeof(ChunkHeader)>;
-
-/// Copies the header of a chunk that its thread may be writing, so that the pending call belongs to
-/// the records that `used_bytes` covers. If the thread writes at each of many tries, the pending
-/// call is given as unknown. Returns used_bytes.
-std::size_t copy_header(const ChunkHeader& from, HeaderBytes& to) {
-  constexpr int kMaxTries = 1000;
-  for (int tries = 0; tries < kMaxTries; ++tries) {
-    HeaderBytes again;
-    const std::uint64_t used = from.used_bytes.load(std::memory_order_acquire);
-    std::memcpy(to.data(), &from, sizeof from);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    std::memcpy(again.data(), &from, sizeof from);
-    std::atomic_thread_fence(std::memory_order_acquire);
-    if (to == again && from.used_bytes.load(std::memory_order_acquire) == used) return used;
-  }
-  std::memcpy(to.data() + offsetof(ChunkHeader, pending), &kUnknownCall, sizeof kUnknownCall);
-  return from.used_bytes.load(std::memory_order_acquire);
-}
 
 std::string text_of(const char* field, std::size_t size) { return {field, strnlen(field, size)}; }
 
@@ -111,13 +78,13 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
 }
 
 void TraceFile::release(const Chunk& chunk) const {
-  const auto begin = reinterpret_cast<std::uintptr_t>(chunk.words.data());
+  const auto begin = reinterpret_cast<std::uintptr_t>(chunk.content.data());
   const auto mapped = reinterpret_cast<std::uintptr_t>(mapping_);
   if (mapping_ == nullptr || begin < mapped || begin >= mapped + bytes_.size())
     return;  // a snapshot
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t first = begin & ~(page - 1);
-  const std::uintptr_t end = (begin + chunk.words.size_bytes()) & ~(page - 1);
+  const std::uintptr_t end = (begin + chunk.content.size()) & ~(page - 1);
   if (end > first) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
@@ -134,10 +101,13 @@ Status TraceFile::read(std::span<const std::byte> bytes) {
   const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
   if (std::memcmp(header.magic, kFileMagic, sizeof kFileMagic) != 0)
     return Status::error("is not a MegaScope trace");
-  if (header.version != kFormatVersion || header.header_bytes != kFileHeaderBytes) {
+  if (header.version < kOldestFormatVersion || header.version > kFormatVersion ||
+      header.header_bytes != kFileHeaderBytes) {
     return Status::error("has format version " + std::to_string(header.version) +
-                         ", this program reads version " + std::to_string(kFormatVersion));
+                         ", this program reads versions " + std::to_string(kOldestFormatVersion) +
+                         " to " + std::to_string(kFormatVersion));
   }
+  version_ = header.version;
   read_header(header);
   scan_chunks();
   for (Chunks& chunks : locations_) keep_whole_copies(chunks);
@@ -179,108 +149,6 @@ void TraceFile::read_header(const FileHeader& header) {
   }
 }
 
-void TraceFile::scan_chunks() {
-  std::size_t at = kFileHeaderBytes;
-  bool is_behind_nothing = false;
-  while (at + sizeof(ChunkHeader) <= bytes_.size()) {
-    const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
-    const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
-                          chunk->chunk_bytes % kChunkAlignment == 0 &&
-                          chunk->chunk_bytes <= kMaxChunkBytes;
-    if (!is_chunk) {
-      // Reserved space that was never used is all zero; anything else is damage. Chunks begin at
-      // page boundaries.
-      if (chunk->magic != 0) ++damaged_count_;
-      if (chunk->magic != 0 && is_behind_nothing)
-        is_one_moment_ = false;  // or a chunk was begun there just now
-      is_behind_nothing = is_behind_nothing || chunk->magic == 0;
-      at += kChunkAlignment;
-      continue;
-    }
-    is_behind_nothing = false;
-    add_chunk(chunk, bytes_.size() - at);
-    at += chunk->chunk_bytes;
-  }
-}
-
-/// Removes duplicates: a copied chunk may occur twice, or its copy be incomplete. The one with more
-/// records has everything.
-void TraceFile::keep_whole_copies(Chunks& chunks) {
-  std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
-    if (a.sequence != b.sequence) return a.sequence < b.sequence;
-    if (a.words.size() != b.words.size()) return a.words.size() > b.words.size();
-    return a.header > b.header;  // after the chunk that it was copied from, and not written again
-  });
-  const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
-    return a.sequence == b.sequence;
-  });
-  chunks.erase(end, chunks.end());
-}
-
-/// Takes a snapshot of a location's last chunk, which the process may reuse while it is read, after
-/// copying it beyond what is mapped. Returns false if that happened: read again.
-bool TraceFile::hold_open_chunk(Chunks& chunks) {
-  if (chunks.empty()) return true;
-  Chunk& last = chunks.back();
-  if (chunks.size() > 1 && chunks[chunks.size() - 2].sequence + 1 != last.sequence) return false;
-  const std::size_t space = static_cast<std::size_t>(
-      bytes_.data() + bytes_.size() - reinterpret_cast<const std::byte*>(last.header));
-  HeaderBytes header;
-  const std::size_t used = copy_header(*last.header, header);
-  if (used > std::min<std::size_t>(last.header->chunk_bytes, space)) return false;
-  const std::size_t size = (used - sizeof(ChunkHeader)) / sizeof(encoding::Word);
-  if (used < sizeof(ChunkHeader) || size < last.words.size()) return false;
-  auto copy = std::make_unique_for_overwrite<encoding::Word[]>(kHeaderWords + size);
-  std::memcpy(copy.get(), header.data(), sizeof header);
-  std::memcpy(copy.get() + kHeaderWords, first_word(last.header), size * sizeof(encoding::Word));
-  std::atomic_thread_fence(std::memory_order_acquire);
-  if (last.header->sequence != last.sequence ||
-      last.header->used_bytes.load(std::memory_order_acquire) < used)
-    return false;
-  used_bytes_ += (size - last.words.size()) * sizeof(encoding::Word);
-  last.header = reinterpret_cast<const ChunkHeader*>(copy.get());
-  last.words = {copy.get() + kHeaderWords, size};
-  held_.push_back(std::move(copy));
-  return true;
-}
-
-bool TraceFile::hold_open_chunks() {
-  const auto hold = [this](Chunks& chunks) { return hold_open_chunk(chunks); };
-  return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
-}
-
-void TraceFile::add_chunk(const ChunkHeader* header, std::size_t space) {
-  const std::uint64_t used = header->used_bytes.load(std::memory_order_acquire);
-  const std::size_t end = std::min<std::size_t>({used, header->chunk_bytes, space});
-  if (used < sizeof(ChunkHeader) || used > header->chunk_bytes) ++damaged_count_;
-  if (end < used)
-    is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped
-  if (end < sizeof(ChunkHeader)) return;
-  const auto* payload = reinterpret_cast<const std::byte*>(header + 1);
-  const std::size_t size = end - sizeof(ChunkHeader);
-  used_bytes_ += end;
-  if (header->kind == ChunkKind::kDefinitions) {
-    damaged_count_ += decode_definitions({payload, size}, definitions_);
-    return;
-  }
-  const bool is_known = header->kind == ChunkKind::kEvents || header->kind == ChunkKind::kHooks;
-  if (!is_known || header->location >= bytes_.size() / kMinLocationBytes) {
-    if (size != 0) ++damaged_count_;
-    return;
-  }
-  std::vector<Chunks>& all = header->kind == ChunkKind::kEvents ? locations_ : hooks_;
-  if (header->location >= all.size()) all.resize(header->location + 1);
-  all[header->location].push_back(
-      {header,
-       header->sequence,
-       {reinterpret_cast<const encoding::Word*>(payload), size / sizeof(encoding::Word)}});
-  if (header->moment_ticks > definitions_.info.clock.points.back().ticks &&
-      definitions_.info.end_ticks == 0) {
-    definitions_.info.clock.points.push_back(
-        bounded({header->moment_ticks, header->moment_monotonic_ns, header->moment_realtime_ns}));
-  }
-}
-
 /// Completes locations without definition and definitions without location, which occur after
 /// damage.
 void TraceFile::complete_locations() {
@@ -299,7 +167,7 @@ void TraceFile::complete_locations() {
     if (locations_[i].empty()) continue;
     const Chunk& last = locations_[i].back();
     definitions_.locations[i].lacks_beginning = locations_[i].front().sequence != 0;
-    definitions_.locations[i].has_ended = !last.words.empty() &&
+    definitions_.locations[i].has_ended = last.word_count != 0 &&
                                           last.header->pending[0].words[0] == 0;
   }
 }
@@ -308,7 +176,9 @@ std::uint64_t TraceFile::last_hook_ticks(LocationId location) const {
   std::uint64_t last = 0;
   if (hooks_[location].empty()) return last;
   HookDecoder decoder;
-  decoder.begin_chunk(hooks_[location].back().words, hooks_[location].back().header->base_ticks);
+  ChunkWords words;
+  const Chunk& chunk = hooks_[location].back();
+  decoder.begin_chunk(words.read(chunk), chunk.base_ticks);
   for (HookRecord record; decoder.next(record);) last = std::max(last, record.ticks);
   return last;
 }
@@ -321,7 +191,8 @@ void TraceFile::find_end() {
     Call call;
     if (!locations_[location].empty()) {
       const Chunk& last = locations_[location].back();
-      decoder.begin_chunk(last.words, last.header->base_ticks);
+      ChunkWords words;
+      decoder.begin_chunk(words.read(last), last.base_ticks);
       while (decoder.next(call)) end = std::max(end, call.leave_ns);
       if (decoder.flush(call)) end = std::max(end, call.leave_ns);
     }
@@ -338,8 +209,9 @@ bool TraceFile::pending_call(LocationId location, Call& call, std::vector<Fact>&
   const std::span<const encoding::Word> words(last.header->pending[0].words);
   if (words[0] == 0) return false;
   encoding::CallDecoder decoder;
-  decoder.begin_chunk(last.words, last.header->base_ticks);
-  std::uint64_t base_ticks = last.header->base_ticks;
+  ChunkWords recorded;
+  decoder.begin_chunk(recorded.read(last), last.base_ticks);
+  std::uint64_t base_ticks = last.base_ticks;
   encoding::Word last_word = 0;
   for (Call ignored; decoder.next(ignored);) last_word = decoder.last_outer_word();
   Call ignored;

@@ -52,6 +52,7 @@ class TraceFile {
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
   /// Returns the number of bytes in use; the file may have more space.
   std::size_t used_bytes() const { return used_bytes_; }
+  std::uint32_t format_version() const { return version_; }
 
   /// Reads the call that the location's thread had entered and not left when the trace ended.
   /// Returns false if there is no such call. facts: the arguments of the call, with peers and tags
@@ -61,7 +62,12 @@ class TraceFile {
   struct Chunk {
     const ChunkHeader* header = nullptr;
     std::uint32_t sequence = 0;
-    std::span<const encoding::Word> words;
+    std::size_t word_count = 0;          ///< words of its records, unpacked
+    std::span<const std::byte> content;  ///< as stored: words, or packed words
+    std::uint64_t base_ticks = 0;
+    std::uint64_t checksum = 0;  ///< of a packed chunk
+    bool is_packed = false;
+    bool may_change = false;  ///< the running process may drop it, and write another one there
   };
   using Chunks = std::vector<Chunk>;
   const Chunks& chunks(LocationId location) const { return locations_[location]; }
@@ -74,7 +80,10 @@ class TraceFile {
   Status read(std::span<const std::byte> bytes);
   void read_header(const FileHeader& header);
   void scan_chunks();
-  void add_chunk(const ChunkHeader* header, std::size_t space);
+  std::size_t add_chunk(const ChunkHeader* at, std::size_t space);
+  void add_records(const Chunk& chunk, const ChunkHeader& header);
+  void note_damage();
+  bool is_running() const { return definitions_.info.end_state == EndState::kRunning; }
   static void keep_whole_copies(Chunks& chunks);
   bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();
@@ -91,6 +100,7 @@ class TraceFile {
   std::vector<Chunks> hooks_;  ///< by LocationId, as locations_
   std::vector<std::unique_ptr<encoding::Word[]>>
       held_;  ///< snapshots of chunks that the process may still write
+  std::uint32_t version_ = 0;
   std::uint64_t damaged_count_ = 0;
   std::size_t used_bytes_ = kFileHeaderBytes;
   bool is_one_moment_ = true;  ///< false: the process wrote to the file while it was read

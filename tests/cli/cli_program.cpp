@@ -8,6 +8,7 @@
 #include <cstring>
 #include <signal.h>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -49,6 +50,34 @@ void cross_groups() {
   MPI_Comm_free(&half);
 }
 
+/// Calls of many kinds, enough for several full chunks: messages to the next rank in a loop, sizes
+/// that follow no rule, requests that are tested, a collective now and then.
+void work_long() {
+  constexpr int kRounds = 12'000;
+  int rank = 0;
+  int size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int next = (rank + 1) % size;
+  const int last = (rank + size - 1) % size;
+  std::vector<char> from(1000);
+  std::vector<char> to(1000);
+  for (unsigned i = 0; i < kRounds; ++i) {
+    const int bytes = static_cast<int>(i * 2654435761U % 1000);
+    MPI_Request requests[2];
+    MPI_Irecv(from.data(), bytes, MPI_BYTE, last, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(to.data(), bytes, MPI_BYTE, next, 1, MPI_COMM_WORLD, &requests[1]);
+    int is_done = 0;
+    MPI_Test(&requests[0], &is_done, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Sendrecv(to.data(), 8, MPI_BYTE, next, 2, from.data(), 8, MPI_BYTE, last, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    int packed_bytes = 0;
+    MPI_Pack_size(bytes, MPI_INT, MPI_COMM_WORLD, &packed_bytes);
+    if (i % 7 == 0) MPI_Barrier(MPI_COMM_WORLD);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -57,6 +86,7 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   communicate();
   if (std::strcmp(what, "groups") == 0) cross_groups();
+  if (std::strcmp(what, "long") == 0) work_long();
   if (std::strcmp(what, "kill") == 0) raise(SIGKILL);
   if (std::strcmp(what, "wait") == 0) {
     signal(SIGTERM, end_after_term);

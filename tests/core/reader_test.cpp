@@ -203,9 +203,9 @@ TEST(TraceFile, RefusesWhatIsNoTrace) {
   std::unique_ptr<TraceFile> file;
   SampleTrace trace = SampleTrace::rich();
   EXPECT_THAT(TraceFile::parse(trace.bytes().first(4095), file).message(), HasSubstr("too short"));
-  trace.header().version = 2;
+  trace.header().version = kFormatVersion + 1;
   EXPECT_THAT(TraceFile::parse(trace.bytes(), file).message(),
-              HasSubstr("has format version 2, this program reads version 1"));
+              HasSubstr("has format version 3, this program reads versions 1 to 2"));
   trace.header().magic[0] = 'X';
   EXPECT_THAT(TraceFile::parse(trace.bytes(), file).message(),
               HasSubstr("is not a MegaScope trace"));

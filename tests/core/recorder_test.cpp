@@ -2,7 +2,7 @@
 
 #include "core/trace/definition_codec.h"
 #include "core/trace/reader.h"
-#include "tests/support/temporary_directory.h"
+#include "tests/core/recorder_fixture.h"
 
 #include <gmock/gmock.h>
 
@@ -19,69 +19,6 @@
 /// 3, numbered by their communicator.
 namespace megascope {
 namespace {
-
-class RecorderTest : public testing::Test {
- protected:
-  Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
-    static auto* const
-        recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
-    auto& recorder = recorders->emplace_back(
-        std::make_unique<Recorder>(RecorderOptions{.path = directory_ / "rank-0.mgt",
-                                                   .size_bytes = size_bytes,
-                                                   .policy = policy,
-                                                   .use_tsc = false}));
-    ProcessInfo info;
-    info.pid = getpid();
-    info.run_id = "test";
-    const Status status = recorder->open(info);
-    EXPECT_TRUE(status.is_ok()) << status.message();
-    recorder->define(RegionDefinition{.id = 3,
-                                      .name = "MPI_Test",
-                                      .role = RegionRole::kPointToPoint,
-                                      .paradigm = Paradigm::kMpi,
-                                      .collective_op = CollectiveOp::kNone,
-                                      .group = "p2p"});
-    return *recorder;
-  }
-
-  /// Calls with numbers from `first`, on the calling thread.
-  static void record(Recorder& recorder, std::uint32_t first, std::uint32_t count) {
-    EventBuffer* buffer = recorder.buffer_of_this_thread();
-    ASSERT_NE(buffer, nullptr);
-    for (std::uint32_t i = first; i < first + count; ++i) {
-      if (!buffer->ensure(encoding::kBareWords)) continue;
-      encoding::Word* to = buffer->cursor();
-      to[0] = encoding::entry_word(recorder.ticks(), buffer->base_ticks(), 3);
-      to[1] = encoding::Word{1} | encoding::Word{i & 0x7FFF} << 32;
-      buffer->commit(to + encoding::kBareWords);
-    }
-  }
-
-  std::vector<std::vector<std::uint32_t>> numbers() const {
-    std::vector<std::vector<std::uint32_t>> numbers;
-    std::unique_ptr<trace::TraceFile> file;
-    const Status status = trace::TraceFile::open(directory_ / "rank-0.mgt", file);
-    EXPECT_TRUE(status.is_ok()) << status.message();
-    if (file == nullptr) return numbers;
-    for (const LocationDefinition& location : file->definitions().locations) {
-      auto& of_location = numbers.emplace_back();
-      const auto calls = file->calls(location.id);
-      for (Call call; calls->next(call);) of_location.push_back(call.comm);
-    }
-    EXPECT_EQ(file->definitions().losses[static_cast<std::size_t>(LossCause::kDamaged)], 0u);
-    return numbers;
-  }
-
-  static void expect_consecutive(const std::vector<std::uint32_t>& numbers) {
-    for (std::size_t i = 1; i < numbers.size(); ++i)
-      ASSERT_EQ(numbers[i], (numbers[i - 1] + 1) & 0x7FFF) << i;
-  }
-
-  const test::TemporaryDirectory directory_;
-};
-
-/// On a thread of its own: a thread keeps the buffer of its first recorder.
-void on_a_thread(const std::function<void()>& action) { std::thread(action).join(); }
 
 TEST_F(RecorderTest, GoesOnInTheNextChunk) {
   Recorder& recorder = make(std::uint64_t{64} << 20, BufferPolicy::kStop);
@@ -137,16 +74,6 @@ TEST_F(RecorderTest, TheProfileCountsAllThatWasRecorded) {
   EXPECT_EQ(recorder.profile().totals().calls, 150'005u);
 }
 
-TEST_F(RecorderTest, UsesNearlyAllOfItsBytes) {
-  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
-  on_a_thread([&] { record(recorder, 0, 100'000); });
-  (void)recorder.finish(EndState::kFinalized);
-  constexpr std::size_t kRestBytes = (64 + 64 + 16) << 10;  // definitions, the first small chunk's
-                                                            // place, less than a chunk
-  EXPECT_GT(numbers().at(0).size() * 16, (std::size_t{1} << 20) - kRestBytes);
-  EXPECT_LE(std::filesystem::file_size(directory_ / "rank-0.mgt"), std::size_t{1} << 20);
-}
-
 TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
   trace::ChunkStore store;
   const std::string path = directory_ / "one.mgt";
@@ -158,11 +85,18 @@ TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
   trace::ChunkHeader* chunk = store.acquire(8192, 8192, status);
   ASSERT_NE(chunk, nullptr);
   chunk->kind = trace::ChunkKind::kEvents;
+  constexpr std::size_t kCalls = 400;  // more than a page unpacked
   encoding::Word* to = trace::first_word(chunk);
-  to[0] = encoding::Word{100} << 16 | 3;
-  to[1] = encoding::Word{7} << 32;
-  chunk->used_bytes.store(sizeof *chunk + 16);
-  const trace::ChunkStore::Offset copy = store.append_copy(chunk, status);
+  for (std::size_t i = 0; i < kCalls; ++i) {
+    *to++ = encoding::Word{100 + i} << 16 | 3;
+    *to++ = encoding::Word{7} << 32;
+  }
+  chunk->used_bytes.store(sizeof *chunk + 16 * kCalls);
+  trace::ChunkSealer sealer;
+  trace::SealedChunk sealed;
+  sealer.seal(*chunk, kCalls, sealed);
+  ASSERT_EQ(sealed.header.packed_words, 2 * kCalls);
+  const trace::ChunkStore::Offset copy = store.append(sealed, status);
   ASSERT_NE(copy, 0u) << status.message();
 
   const auto comms = [&] {
@@ -173,39 +107,12 @@ TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
     for (Call call; calls->next(call);) found.push_back(call.comm);
     return found;
   };
-  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "the chunk and its whole copy are one";
-  ASSERT_TRUE(store.clear(chunk, copy, 8192).is_ok());
-  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "a copy that has only begun";
-  ASSERT_TRUE(store.overwrite(chunk, copy).is_ok());
+  EXPECT_EQ(comms(), std::vector<CommId>(kCalls, 7)) << "the chunk and its whole copy are one";
+  ASSERT_TRUE(store.free(copy, sealed.header.chunk_bytes).is_ok());
+  EXPECT_EQ(comms(), std::vector<CommId>(kCalls, 7)) << "the copy was dropped";
+  ASSERT_EQ(store.write_into_free(sealed, status), copy) << status.message();
   chunk->used_bytes.store(sizeof *chunk);
-  EXPECT_THAT(comms(), testing::ElementsAre(7)) << "the chunk is being begun anew";
-}
-
-TEST_F(RecorderTest, StopKeepsTheOldestAndCountsTheRest) {
-  Recorder& recorder = make(std::uint64_t{2} << 20, BufferPolicy::kStop);
-  on_a_thread([&] { record(recorder, 0, 300'000); });
-  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok())
-      << "the limit is the user's choice, no error";
-  const auto found = numbers();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].front(), 0u);
-  expect_consecutive(found[0]);
-  const Losses losses = recorder.losses();
-  EXPECT_EQ(losses[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(), 300'000u);
-  EXPECT_GT(found[0].size(), 60'000u);
-}
-
-TEST_F(RecorderTest, FlightKeepsTheNewestAndSumsTheRest) {
-  Recorder& recorder = make(std::uint64_t{4} << 20, BufferPolicy::kFlight);
-  on_a_thread([&] { record(recorder, 0, 700'000); });
-  EXPECT_TRUE(recorder.finish(EndState::kFinalized).is_ok());
-  const auto found = numbers();
-  ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].back(), 699'999u & 0x7FFF);
-  expect_consecutive(found[0]);
-  EXPECT_GT(found[0].size(), 60'000u);
-  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + found[0].size(),
-            700'000u);
+  EXPECT_EQ(comms(), std::vector<CommId>(kCalls, 7)) << "the chunk is being begun anew";
 }
 
 TEST_F(RecorderTest, AThreadThatEndedLeavesItsCalls) {
@@ -239,16 +146,6 @@ TEST_F(RecorderTest, ACompletionWithoutAStartIsCounted) {
   });
   (void)recorder.finish(EndState::kFinalized);
   EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kUnknownRequest)], 1u);
-}
-
-TEST_F(RecorderTest, AFullBufferAtAThreadsEndIsNoTrouble) {
-  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
-  on_a_thread([&] { record(recorder, 0, 150'000); });
-  on_a_thread([&] { record(recorder, 0, 150'000); });
-  (void)recorder.finish(EndState::kFinalized);
-  std::size_t kept = 0;
-  for (const auto& of_location : numbers()) kept += of_location.size();
-  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] + kept, 300'000u);
 }
 
 TEST_F(RecorderTest, WrittenChunksReachTheFile) {
@@ -304,7 +201,10 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   to[0] = encoding::Word{100} << 16 | 3;
   to[1] = 0;
   events->used_bytes.store(sizeof *events + 16);
-  ASSERT_NE(store.append_copy(events, status), 0u) << status.message();
+  trace::ChunkSealer sealer;
+  trace::SealedChunk sealed;
+  sealer.seal(*events, 1, sealed);
+  ASSERT_NE(store.append(sealed, status), 0u) << status.message();
   std::unique_ptr<trace::TraceFile> file;
   status = trace::TraceFile::open(path, file);
   ASSERT_TRUE(status.is_ok()) << status.message();
@@ -312,18 +212,6 @@ TEST_F(RecorderTest, WrittenChunksAreReadableWithoutTheEnd) {
   EXPECT_EQ(file->definitions().region(3)->name, "MPI_Send");
   Call call;
   EXPECT_TRUE(file->calls(0)->next(call));
-}
-
-/// Definitions have 64 MiB beyond the limit.
-TEST_F(RecorderTest, DefinitionsWithoutSpaceAreCounted) {
-  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop);
-  const std::string name(1000, 'n');
-  constexpr TensorId kNames = 80'000;
-  for (TensorId id = 0; id < kNames; ++id) EXPECT_TRUE(recorder.define_tensor(id, name));
-  (void)recorder.finish(EndState::kFinalized);
-  const std::uint64_t lost = recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)];
-  EXPECT_GT(lost, 5'000u);
-  EXPECT_LT(lost, kNames / 2);
 }
 
 TEST_F(RecorderTest, OwnTimeInsideOfOwnTimeCountsOnce) {

@@ -25,7 +25,7 @@ void read_location(const megascope::trace::TraceFile& file, const LocationDefini
   std::uint64_t sum = 0;
   const auto calls = file.calls(location.id, map);
   for (Call call; calls->next(call);) {
-    if (++call_count > max_calls) std::abort();  // never more calls than words
+    if (++call_count > max_calls) std::abort();  // a packed call takes 3 bytes at least
     for (const Fact& fact : call.facts) sum += fact.bytes + fact.comm;
     if (const auto* region = file.definitions().region(call.region)) sum += region->name.size();
     if (const auto* comm = file.definitions().comm(call.comm)) sum += comm->name.size();
@@ -61,7 +61,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (definitions.locations.size() > size / 16 + 1)
     std::abort();  // a small file has no million of threads
   for (const auto& location : definitions.locations)
-    read_location(*file, location, time.of(definitions.info).map, size / 8 + 2);
+    read_location(*file, location, time.of(definitions.info).map, size + 2);
   for (const auto& comm : definitions.comms) {
     (void)megascope::expand(comm.members);
     (void)megascope::expand(comm.remote_members);

@@ -2,6 +2,7 @@
 
 #include "core/record/value_fact.h"
 #include "tests/mpi/file_words.h"
+#include "tests/mpi/packed_again.h"
 #include "tests/mpi/rma_words.h"
 
 #include <gtest/gtest.h>
@@ -239,6 +240,7 @@ Recorded::Recorded(const std::string& directory, int rank_count, std::size_t sce
   check_comms();
   check_files();
   check_windows();
+  expect_same_when_packed(directory);
 }
 
 void Recorded::read_rank(int rank, std::size_t scenario_count) {

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <string>
+
 namespace megascope::cli {
 
 struct InfoArguments {
+  std::string trace;  ///< path of a trace file; empty: information about this build
   bool as_json = false;
   bool as_options_markdown = false;
   bool as_functions = false;

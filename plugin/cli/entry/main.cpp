@@ -8,6 +8,7 @@
 #include "plugin/cli/convert/convert.h"
 #include "plugin/cli/doctor/doctor.h"
 #include "plugin/cli/entry/info.h"
+#include "plugin/cli/entry/trace_info.h"
 #include "plugin/cli/hang/hang.h"
 #include "plugin/cli/report/report.h"
 #include "plugin/cli/run/run.h"
@@ -95,7 +96,10 @@ struct CommandLine {
 
   void add_info() {
     CLI::App* command = app.add_subcommand(
-        "info", "Shows the version, export formats, options and recorded MPI functions");
+        "info",
+        "Shows the version, export formats, options and recorded MPI functions, or what a "
+        "trace file contains");
+    command->add_option("TRACE", info.trace, "A trace file, such as run/rank-0.mgt");
     CLI::Option* json = command->add_flag("--json", info.as_json, "Print JSON");
     command
         ->add_flag("--options-markdown", info.as_options_markdown,
@@ -301,7 +305,9 @@ struct CommandLine {
     if (app.got_subcommand("import")) return import_run(import_arguments);
     if (app.got_subcommand("doctor")) return examine_machine(doctor);
     if (app.got_subcommand("run")) return run_command(run);
-    if (app.got_subcommand("info")) return show_info(info);
+    if (app.got_subcommand("info")) {
+      return info.trace.empty() ? show_info(info) : show_trace(info.trace, info.as_json);
+    }
     if (app.got_subcommand("report")) return print_report(report);
     if (app.got_subcommand("export")) return export_run(exports);
     if (app.got_subcommand("hang")) {

@@ -1,0 +1,89 @@
+#pragma once
+
+#include "core/encoding/encoding.h"
+
+#include <cstddef>
+#include <cstdint>
+
+/// Packed form of the words of a chunk: bytes that unpack to exactly the same words. Each chunk is
+/// packed by itself. docs/trace_format.md, "Packed chunks", is the reference.
+///
+/// The words are taken as a sequence of records of 1 to 5 words. A record's times are stored as
+/// distances from the record before. The rest of a record, its fields, is stored only as far as it
+/// differs from a prediction (record_predictor.h). A packed record consists of
+/// - a head: bits 0-1 size of the gap, bits 2-3 size of the duration, bits 4-7 PackedForm;
+/// - with kNewShape: the shape;
+/// - without kAsPredicted: the mask of the fields that differ, 1 byte for a call, 2 bytes for
+///   others;
+/// - with a time: the gap, in 1, 2, 4 or 8 bytes; of a call also the duration, in 1, 2, 3 or 4;
+/// - each field of the mask minus its prediction, modulo 2^32, as a zigzag LEB128 number.
+namespace megascope::encoding {
+
+/// What the first two words of a record contain.
+enum class RecordClass : std::uint8_t {
+  kUntimed = 0,  ///< no times
+  kTimed = 1,    ///< word 0: a time in bits 16-63
+  kCall = 2      ///< as kTimed; word 1: a duration in bits 0-31
+};
+
+/// Class and number of words of a record; 0: no record.
+using RecordShape = std::uint8_t;
+inline constexpr RecordShape shape_of(RecordClass record_class, std::size_t words) {
+  return static_cast<RecordShape>(static_cast<unsigned>(record_class) << 4 | words);
+}
+inline constexpr RecordClass class_of(RecordShape shape) {
+  return static_cast<RecordClass>(shape >> 4);
+}
+inline constexpr std::size_t words_of(RecordShape shape) { return shape & 0xFU; }
+
+inline constexpr std::size_t kMaxRecordWords = 5;
+
+/// How the fields of a record are stored.
+enum class PackedForm : std::uint8_t {
+  kAsPredicted = 0,   ///< shape and fields are as predicted
+  kFieldsDiffer = 1,  ///< the shape is as predicted
+  kNewShape = 2       ///< the predicted fields are 0
+};
+
+/// Fields of a record: field 2w is the lower half of word w, field 2w + 1 the upper half, without
+/// times and durations. Fields of words that the record does not have are 0, and so are the last
+/// two, which only fill vectors.
+inline constexpr std::size_t kFieldCount = 12;
+using FieldVector [[gnu::vector_size(16)]] = std::uint32_t;
+struct Fields {
+  FieldVector vectors[kFieldCount / 4];
+
+  std::uint32_t operator[](std::size_t index) const noexcept {
+    return vectors[index / 4][index % 4];
+  }
+  void add(std::size_t index, std::uint32_t value) noexcept {
+    vectors[index / 4][index % 4] += value;
+  }
+};
+inline Fields operator+(const Fields& a, const Fields& b) noexcept {
+  return {{a.vectors[0] + b.vectors[0], a.vectors[1] + b.vectors[1], a.vectors[2] + b.vectors[2]}};
+}
+inline Fields operator&(const Fields& a, const Fields& b) noexcept {
+  return {{a.vectors[0] & b.vectors[0], a.vectors[1] & b.vectors[1], a.vectors[2] & b.vectors[2]}};
+}
+inline bool operator==(const Fields& a, const Fields& b) noexcept {
+  using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+  const auto different = reinterpret_cast<Pair>((a.vectors[0] ^ b.vectors[0]) |
+                                                (a.vectors[1] ^ b.vectors[1]) |
+                                                (a.vectors[2] ^ b.vectors[2]));
+  return (different[0] | different[1]) == 0;
+}
+
+/// Fields that a call never has are left out of its mask: the upper half of word 0 and the lower
+/// half of word 1.
+inline constexpr std::uint32_t call_mask(std::uint32_t mask) {
+  return (mask & 1) | (mask >> 2 & 0xFE);
+}
+inline constexpr std::uint32_t mask_of_call(std::uint32_t packed) {
+  return (packed & 1) | (packed & 0xFE) << 2;
+}
+
+/// Most bytes of a packed record: head, shape, mask, gap, duration, and 5 bytes for each field.
+inline constexpr std::size_t kMaxPackedRecordBytes = 1 + 1 + 2 + 8 + 4 + 5 * 2 * kMaxRecordWords;
+
+}  // namespace megascope::encoding

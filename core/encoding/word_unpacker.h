@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/encoding/record_predictor.h"
+
+#include <cstddef>
+#include <span>
+
+namespace megascope::encoding {
+
+/// Unpacks words that WordPacker packed. Untrusted input: bytes that no packer writes are
+/// recognised or give other words, never more than asked for. One thread at a time. Does not
+/// allocate.
+class WordUnpacker {
+ public:
+  /// Unpacks `bytes` into exactly `to.size()` words. Returns false if the bytes are not those of
+  /// so many words; `to` then holds anything.
+  bool unpack(std::span<const std::byte> bytes, std::span<Word> to) noexcept;
+
+ private:
+  const std::byte* read(const std::byte* from, Word* to, std::size_t space,
+                        std::size_t& word_count) noexcept;
+  const std::byte* read_fields(const std::byte* from, std::uint32_t mask, Fields& fields) noexcept;
+
+  RecordPredictor predictor_;
+  std::uint64_t last_time_ = 0;
+};
+
+}  // namespace megascope::encoding

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+namespace megascope::trace {
+
+/// The chunks of a process that may be dropped, oldest first (policy flight). Any thread.
+class FlightChunks {
+ public:
+  struct Kept {
+    std::uint64_t offset = 0;  ///< in the file
+    std::size_t bytes = 0;     ///< in the file
+    std::uint64_t calls = 0;
+    std::atomic<std::uint64_t>* lost = nullptr;  ///< counts dropped calls of the chunk's location
+  };
+
+  /// Adds the newest chunk. kept.lost: must outlive the object. May throw std::bad_alloc and then
+  /// changes nothing: the chunk is never dropped.
+  void add(const Kept& kept) {
+    const std::lock_guard lock(mutex_);
+    chunks_.push_back(kept);
+  }
+  /// Takes the oldest chunk. Returns false if there is none.
+  bool take_oldest(Kept& kept) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (chunks_.empty()) return false;
+    kept = chunks_.front();
+    chunks_.pop_front();
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::deque<Kept> chunks_;
+};
+
+}  // namespace megascope::trace
