@@ -98,5 +98,23 @@ class Damage(Case):
                 self.assertEqual(report["losses"]["damaged"], 1)
 
 
+class Info(Case):
+    def test_tells_what_a_file_is(self):
+        self.record()
+        path = os.path.join(self.run_directory, "rank-1.mgt")
+        told = self.finished(MEGASCOPE, "info", path)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("MegaScope trace, format version 2\nrank 1 of 2, ended normally", told.stdout)
+        told = json.loads(self.finished(MEGASCOPE, "info", path, "--json").stdout)
+        self.assertEqual((told["format_version"], told["rank"], told["damaged"]), (2, 1, 0))
+        self.assertEqual(told["packed_chunks"], sum(1 for chunk in self.trace(1).chunks if chunk.packed))
+
+    def test_refuses_what_is_no_trace(self):
+        self.record()
+        told = self.finished(MEGASCOPE, "info", os.path.join(self.run_directory, "report.json"))
+        self.assertEqual((told.returncode, told.stdout), (2, ""))
+        self.assertRegex(told.stderr, "^megascope: .*report.json is (not|too short to be) a MegaScope trace\n$")
+
+
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]], verbosity=2)
