@@ -9,4 +9,8 @@ namespace megascope {
 /// pages. The memory is never unmapped. Returns nullptr if the kernel has no memory left.
 void* fork_wiped_memory(std::size_t bytes) noexcept;
 
+/// Maps zeroed private memory that a forked child does not have (MADV_DONTFORK). Unmap it with
+/// munmap(2). Returns nullptr, with errno set, if the kernel has no memory left.
+void* unforked_memory(std::size_t bytes) noexcept;
+
 }  // namespace megascope

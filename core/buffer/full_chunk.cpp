@@ -1,8 +1,7 @@
+#include "core/base/wiped_memory.h"
 #include "core/buffer/chunk_sizes.h"
 #include "core/buffer/event_buffer.h"
 #include "core/buffer/recorder.h"
-
-#include <sys/mman.h>
 
 /// What becomes of a full chunk.
 namespace megascope {
@@ -113,13 +112,11 @@ bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64
 trace::ChunkHeader* EventBuffer::discard_chunk() noexcept {
   is_lossy_ = true;
   if (discard_ != nullptr) return discard_;
-  void* memory = mmap(nullptr, kFirstChunkBytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  void* const memory = unforked_memory(kFirstChunkBytes);
+  if (memory == nullptr) {
     recorder_.count_loss(LossCause::kNoBuffer);
     return nullptr;
   }
-  madvise(memory, kFirstChunkBytes, MADV_DONTFORK);
   discard_ = static_cast<trace::ChunkHeader*>(memory);
   discard_->chunk_bytes = kFirstChunkBytes;
   return discard_;

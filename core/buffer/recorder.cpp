@@ -282,12 +282,11 @@ bool Recorder::make_definition_space(std::size_t bytes) noexcept {
     note_storage(status_of([&] { return store_.release(definition_chunk_); }));
     definition_chunk_ = nullptr;
   }
-  const std::size_t wanted = std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader));
-  const std::size_t rounded = (wanted + trace::kChunkAlignment - 1) / trace::kChunkAlignment *
-                              trace::kChunkAlignment;
+  const std::size_t wanted = trace::chunk_space(
+      std::max(kDefinitionChunkBytes, bytes + sizeof(trace::ChunkHeader)));
   note_storage(status_of([&] {
     Status status;
-    definition_chunk_ = store_.acquire(rounded, rounded, status,
+    definition_chunk_ = store_.acquire(wanted, wanted, status,
                                        trace::ChunkStore::Use::kDefinitions);
     return status;
   }));

@@ -31,20 +31,6 @@ Fact file_collective(CommId comm, FileId file, std::uint32_t number) {
   return fact;
 }
 
-/// Returns the number of words of the fact with this first word; 0 if it is not one of a fact.
-std::size_t fact_words(Word word) {
-  switch (word & 0xFFFF) {
-    case kShortFact:
-      return kShortWords;
-    case kMediumFact:
-      return kMediumWords;
-    case kWideFact:
-      return kWideWords;
-    default:
-      return 0;
-  }
-}
-
 /// Returns whether the fact's communicator is that of the call.
 bool is_on_comm_of_call(FactKind kind) {
   if (kind >= FactKind::kFileOpened && kind <= FactKind::kFileUsed) {

@@ -120,6 +120,20 @@ inline constexpr bool continues(Word word, FactKind kind, RequestId request) {
          high32(word) + short_run(word) + 1 == request && short_run(word) < kMaxShortRun;
 }
 
+/// Returns the number of words of the fact with this first word; 0 if it is not one of a fact.
+inline constexpr std::size_t fact_words(Word word) {
+  switch (word & 0xFFFF) {
+    case kShortFact:
+      return kShortWords;
+    case kMediumFact:
+      return kMediumWords;
+    case kWideFact:
+      return kWideWords;
+    default:
+      return 0;
+  }
+}
+
 /// Writes a fact that does not fold, in its smallest form. Returns the number of words. to: space
 /// for kMaxFactWords.
 std::size_t encode_fact(const Fact& fact, Word* to) noexcept;

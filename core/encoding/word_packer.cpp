@@ -17,10 +17,9 @@ RecordShape shape_of_call(const Word* words, std::size_t available) noexcept {
   return shape_of(RecordClass::kCall, size);
 }
 
-std::size_t fact_words(unsigned layout) noexcept {
-  if (layout == kMediumFact) return kMediumWords;
-  if (layout == kWideFact) return kWideWords;
-  return layout == kTimeBase ? kTimeBaseWords : kShortWords;
+RecordShape shape_of_fact(Word word) noexcept {
+  const std::size_t size = (word & 0xFFFF) == kTimeBase ? kTimeBaseWords : fact_words(word);
+  return shape_of(RecordClass::kUntimed, std::max<std::size_t>(size, 1));
 }
 
 RecordShape shape_of_hook(unsigned code) noexcept {
@@ -137,7 +136,7 @@ RecordShape WordPacker::shape_at(const Word* words, std::size_t available,
   } else if (is_region(words[0])) {
     return shape_of_call(words, available);
   } else {
-    shape = shape_of(RecordClass::kUntimed, fact_words(code));
+    shape = shape_of_fact(words[0]);
   }
   return words_of(shape) <= available ? shape : shape_of(RecordClass::kUntimed, 1);
 }

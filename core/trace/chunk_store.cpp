@@ -2,6 +2,7 @@
 
 #include "core/base/no_cancel.h"
 #include "core/base/safe_file.h"
+#include "core/base/wiped_memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -55,13 +56,6 @@ bool allocate(int file, int mode, std::uint64_t offset, std::uint64_t bytes) {
     rc = fallocate(file, mode, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (rc != 0 && errno == EINTR);
   return rc == 0;
-}
-
-void* private_memory(std::size_t bytes) {
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
-  madvise(memory, bytes, MADV_DONTFORK);
-  return memory;
 }
 
 }  // namespace
@@ -136,7 +130,7 @@ Status ChunkStore::ask_for_space(int file, std::uint64_t bytes, Use use) const {
 
 ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, Status& status) {
   if (backing_ == Backing::kWritten) {
-    void* memory = private_memory(bytes);
+    void* memory = unforked_memory(bytes);
     if (memory == nullptr) status = Status::from_errno("no memory for trace buffers", errno);
     return static_cast<ChunkHeader*>(memory);
   }
@@ -266,8 +260,8 @@ Status ChunkStore::free(Offset offset, std::size_t bytes) {
 
 /// Marks space as free, so that a reader skips it.
 Status ChunkStore::write_free(int file, Offset offset, std::uint64_t bytes) const {
-  if (exceeds_file_size_limit(offset + sizeof(ChunkHeader))) return file_size_error(path_);
   while (bytes > 0) {
+    if (exceeds_file_size_limit(offset + sizeof(ChunkHeader))) return file_size_error(path_);
     const std::uint64_t piece = std::min<std::uint64_t>(bytes, kMaxChunkBytes);
     ChunkHeader header{};
     header.magic = kChunkMagic;
@@ -340,7 +334,7 @@ void ChunkStore::trim(ChunkHeader* chunk) {
   const std::uint64_t offset = offset_of(chunk);
   if (backing_ != Backing::kMapped || offset == 0) return;
   const std::uint64_t used = chunk->used_bytes.load(std::memory_order_relaxed);
-  const std::uint64_t keep = (used + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+  const std::uint64_t keep = chunk_space(used);
   if (keep >= chunk->chunk_bytes) return;
   Status status;
   const int file = open_file(status);

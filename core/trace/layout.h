@@ -150,6 +150,11 @@ inline constexpr char kPropertyCpus[] = "cpus";  ///< megascope::to_text(NodeCpu
 inline constexpr char
     kPropertyMessageGaps[] = "message_gaps";  ///< any value: recording was off for some messages
 
+/// Returns the size in the file of a chunk with so many bytes.
+inline constexpr std::size_t chunk_space(std::size_t bytes) {
+  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
+}
+
 inline encoding::Word* first_word(ChunkHeader* chunk) {
   return reinterpret_cast<encoding::Word*>(chunk + 1);
 }

@@ -1,5 +1,7 @@
 #include "core/trace/sealed_chunk.h"
 
+#include "core/base/wiped_memory.h"
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -41,10 +43,6 @@ class Checksum {
   std::uint64_t lanes_[kLanes] = {1, 2, 3, 4};
 };
 
-constexpr std::size_t rounded_to_pages(std::size_t bytes) {
-  return (bytes + kChunkAlignment - 1) / kChunkAlignment * kChunkAlignment;
-}
-
 }  // namespace
 
 std::uint64_t checksum_of(const ChunkHeader& header, std::span<const std::byte> content) noexcept {
@@ -70,13 +68,11 @@ void ChunkSealer::release() noexcept {
 }
 
 bool ChunkSealer::reserve(std::size_t content_bytes) noexcept {
-  const std::size_t bytes = rounded_to_pages(sizeof(Memory)) + content_bytes;
+  const std::size_t bytes = chunk_space(sizeof(Memory)) + content_bytes;
   if (memory_ != nullptr && bytes <= mapped_bytes_) return true;
   release();
-  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                            0);
-  if (memory == MAP_FAILED) return false;
-  madvise(memory, bytes, MADV_DONTFORK);
+  void* const memory = unforked_memory(bytes);
+  if (memory == nullptr) return false;
   memory_ = new (memory) Memory;
   mapped_bytes_ = bytes;
   return true;
@@ -89,12 +85,12 @@ void ChunkSealer::seal(const ChunkHeader& chunk, std::uint64_t calls,
   const std::size_t content_bytes = sealed.content_bytes();
   const std::size_t word_count = content_bytes / sizeof(encoding::Word);
   if (word_count == 0 || content_bytes > kMaxPackedChunkBytes || !reserve(content_bytes)) return;
-  const std::span<std::byte> to(
-      reinterpret_cast<std::byte*>(memory_) + rounded_to_pages(sizeof(Memory)), content_bytes);
+  const std::span<std::byte> to(reinterpret_cast<std::byte*>(memory_) + chunk_space(sizeof(Memory)),
+                                content_bytes);
   const auto content = chunk.kind == ChunkKind::kHooks ? encoding::WordPacker::Content::kHooks
                                                        : encoding::WordPacker::Content::kCalls;
   const std::size_t bytes = memory_->packer.pack({first_word(&chunk), word_count}, content, to);
-  const std::size_t chunk_bytes = rounded_to_pages(sizeof chunk + bytes);
+  const std::size_t chunk_bytes = chunk_space(sizeof chunk + bytes);
   if (bytes == 0 || chunk_bytes >= chunk.chunk_bytes) return;
   sealed.header.used_bytes.store(sizeof chunk + bytes, std::memory_order_relaxed);
   sealed.header.chunk_bytes = static_cast<std::uint32_t>(chunk_bytes);

@@ -55,8 +55,7 @@ Status TraceWriter::write_definitions(const ProcessDefinitions& process) {
   for (const auto& group : process.groups) append(encode(group));
   for (const auto& site : process.call_sites) append(encode(site));
   for (const auto& location : process.locations) append(encode(location));
-  const std::size_t bytes = (all.size() + sizeof(ChunkHeader) + kChunkAlignment - 1) /
-                            kChunkAlignment * kChunkAlignment;
+  const std::size_t bytes = chunk_space(all.size() + sizeof(ChunkHeader));
   Status status;
   ChunkHeader* chunk = store_->acquire(bytes, bytes, status, ChunkStore::Use::kDefinitions);
   if (chunk == nullptr)
@@ -73,8 +72,7 @@ Status TraceWriter::release_chunk(Location& location) {
   location.chunk = nullptr;
   if (chunk == nullptr) return Status::ok();
   const std::uint64_t used = chunk->used_bytes.load();
-  chunk->chunk_bytes = static_cast<std::uint32_t>((used + kChunkAlignment - 1) / kChunkAlignment *
-                                                  kChunkAlignment);
+  chunk->chunk_bytes = static_cast<std::uint32_t>(chunk_space(used));
   return store_->release(chunk);
 }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -175,6 +176,33 @@ TEST_F(RecorderTest, WrittenChunksReachTheFile) {
   const auto calls = file->calls(0);
   for (Call call; calls->next(call);) found.push_back(call.comm);
   EXPECT_THAT(found, testing::ElementsAre(0, 1, 2));
+}
+
+/// Space at the very end of what `ulimit -f` allows is used again.
+TEST_F(RecorderTest, FreeSpaceAtTheFileSizeLimitIsUsed) {
+  trace::ChunkStore store;
+  ASSERT_TRUE(store.create(directory_ / "one.mgt", trace::Backing::kMapped, 1 << 20).is_ok());
+  std::vector<encoding::Word> memory(8192 / sizeof(encoding::Word));
+  auto& chunk = *reinterpret_cast<trace::ChunkHeader*>(memory.data());
+  chunk.magic = trace::kChunkMagic;
+  chunk.chunk_bytes = 8192;
+  chunk.used_bytes.store(8192);
+  chunk.kind = trace::ChunkKind::kEvents;
+  trace::ChunkSealer sealer;
+  trace::SealedChunk sealed;
+  sealer.seal(chunk, 1, sealed);
+  Status status;
+  const trace::ChunkStore::Offset place = store.append(sealed, status);
+  ASSERT_NE(place, 0u) << status.message();
+  ASSERT_TRUE(store.free(place, sealed.header.chunk_bytes).is_ok());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit at_the_end = before;
+  at_the_end.rlim_cur = place + sealed.header.chunk_bytes;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &at_the_end), 0);
+  const trace::ChunkStore::Offset again = store.write_into_free(sealed, status);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(again, place) << status.message();
 }
 
 /// Of a process that is killed: nothing is released or flushed.
