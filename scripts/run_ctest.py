@@ -18,6 +18,10 @@ COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[\d;]*m")  # GoogleTest's 
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
 GTEST_REASON = re.compile(r"^.*: Skipped\n(.*)$", re.MULTILINE)
 SCRIPT_REASON = re.compile(r"SKIPPED: *(.*)")
+# What a failed test said: unittest's and GoogleTest's lines, sanitizers' and Python's errors.
+FAILURE = re.compile(r"^(?:(?:FAIL|ERROR): .*|\w*(?:Error|Exception): .*|.*: Failure|.*WARNING: ThreadSanitizer: .*|.*ERROR: \w+Sanitizer: .*"
+                     r"|.*: runtime error: .*|\[  FAILED  \] .*)$", re.MULTILINE)
+MOST_SAID = 8
 
 
 def read_allowed(path):
@@ -58,9 +62,14 @@ def report(skips, allowed):
 
 
 def read_failures(junit):
-    """Names of the tests that failed in a JUnit file written by ctest."""
-    return [case.get("name") for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase")
-            if case.get("status") == "fail"]
+    """[name and the last lines that say why] of the tests that failed in a JUnit file written by ctest."""
+    failures = []
+    for case in xml.etree.ElementTree.parse(junit).getroot().iter("testcase"):
+        if case.get("status") == "fail":
+            output = COLOUR.sub("", case.findtext("system-out") or "")
+            said = FAILURE.findall(output) or output.strip().splitlines()
+            failures.append("\n      ".join([case.get("name"), *(line[:200] for line in said[-MOST_SAID:])]))
+    return failures
 
 
 def repeat_earlier(path):

@@ -55,12 +55,15 @@ class Failures(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             junit, failures = os.path.join(directory, "junit.xml"), os.path.join(directory, "failures.txt")
             with open(junit, "w", encoding="utf-8") as file:
-                file.write('<testsuite><testcase name="good" status="run"/><testcase name="bad" status="fail"/></testsuite>')
+                file.write('<testsuite><testcase name="good" status="run"/><testcase name="bad" status="fail"/>'
+                           '<testcase name="told" status="fail"><system-out>much\nFAIL: test_it (Case)\nTraceback\n'
+                           'AssertionError: 1 != 2\nRan 1 test</system-out></testcase></testsuite>')
             run_ctest.write_failures(failures, "asan", run_ctest.read_failures(junit))
             told = io.StringIO()
             with contextlib.redirect_stdout(told):
                 run_ctest.repeat_earlier(failures)
-            self.assertEqual(told.getvalue(), "\nFailed or not run before this run:\n  preset asan: bad\n")
+            self.assertEqual(told.getvalue(), "\nFailed or not run before this run:\n  preset asan: bad\n"
+                             "  preset asan: told\n      FAIL: test_it (Case)\n      AssertionError: 1 != 2\n")
 
     def test_a_skip_within_a_subtest_has_the_name_of_its_test(self):
         class Rows(unittest.TestCase):

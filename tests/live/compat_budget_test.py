@@ -139,8 +139,12 @@ class Budget(unittest.TestCase):
             own = run.own_client()
             own.say(type="subscribe", panel="p", what="steps")
             steps = []
-            while time.monotonic() - began < 5:
-                frame = own.frame(STEPS_FRAME)
+
+            def is_shown():
+                return metric(run, "megascope_live_guest_skipped_total") > 100 and all(reader.updates > 0 for reader in readers)
+
+            while time.monotonic() - began < 5 or (time.monotonic() - began < 60 and not is_shown()):
+                frame = own.frame(STEPS_FRAME)  # a sanitized build on a busy machine makes few updates a second
                 self.assertEqual(frame.metadata["dropped"], 0)
                 steps += frame.steps
                 own.say(type="credit", panel="p", frames=1)
@@ -160,7 +164,8 @@ class Budget(unittest.TestCase):
         """Debts that take longer than a client may take to send its request."""
         with Feed(FEED, "--rate", 100, "--steps", 1000000, "--unauthenticated-cpu", 0.0025) as run:
             began = time.monotonic()
-            client = reference_client(run)  # taking it costs 150 us and more: 6 s of the budget
+            # Taking it costs 150 us and more: 6 s of the budget; of a sanitized build on a busy machine, milliseconds.
+            client = reference_client(run, most_s=300)
             self.assertGreater(time.monotonic() - began, 5)
             client.socket.close()
 

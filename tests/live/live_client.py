@@ -84,11 +84,12 @@ def read_response(connection):
 class Client:
     """A WebSocket. Raises Closed once the server is gone."""
 
-    def __init__(self, feed, target=None, headers=(), host=None, receive_buffer=None):
+    def __init__(self, feed, target=None, headers=(), host=None, receive_buffer=None, most_s=60):
+        """most_s: for the answer, and for each later message."""
         self.socket = socket.socket()
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(60)
+        self.socket.settimeout(most_s)
         self.socket.connect(("127.0.0.1", feed.port))
         self.buffer = b""
         self.next_number = 0

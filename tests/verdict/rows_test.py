@@ -19,6 +19,7 @@ import unittest
 
 sys.path[:0] = [sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")]
 import contradictions  # pylint: disable=wrong-import-position
+import core_speeds  # pylint: disable=wrong-import-position
 import in_directory  # pylint: disable=wrong-import-position
 import known_timelines  # pylint: disable=wrong-import-position
 import launch  # pylint: disable=wrong-import-position
@@ -189,13 +190,17 @@ class Programs(Case):
     def finding(self, mode, rule):
         """The advice of a rule on a program that shows it. A busy machine may hide its share in that of other ranks."""
         for _ in range(TRIES):
-            output = self.pattern(mode, "." + mode)
+            with core_speeds.Watch(sorted(os.sched_getaffinity(0))[:2]) as cores:
+                output = self.pattern(mode, "." + mode)
             found = [one for one in output.answer["advice"] if one["rule"] == rule]
-            if found:
+            slow = [cause for cause in output.causes if cause["kind"] == "slow_compute"]
+            if found and (not slow or cores.ratio() < EQUAL):
                 break
         self.assertTrue(found, output.text)
         self.assertNotRegex(output.text, TRAINING)
-        self.assertEqual([cause for cause in output.causes if cause["kind"] == "slow_compute"], [], output.text)
+        if slow and cores.ratio() >= EQUAL:
+            self.skipTest(f"the machine makes ranks slow: the same work took {cores.ratio():.2f} times the CPU time on one of the cores")
+        self.assertEqual(slow, [], output.text)
         return found[0]
 
     def test_5_ranks_with_equal_cpu_time_that_share_cores(self):
