@@ -35,6 +35,7 @@ trace::ChunkHeader* EventBuffer::replace_full(std::uint64_t calls) noexcept {
   });
   if (place != 0) {
     note_kept(place, sealed.header.chunk_bytes, calls);
+    recorder_.note_use();
     return chunk_;
   }
   recorder_.note_storage(status);
@@ -64,6 +65,7 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to, std::uint64_t c
   }
   chunk_ = to != nullptr ? to : &parked_;
   chunk_->pending[0] = pending;
+  recorder_.note_use();
   return to;
 }
 
@@ -105,6 +107,18 @@ bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64
   }
   recorder_.note_storage(status);
   return false;
+}
+
+void Recorder::note_use() noexcept {
+  constexpr std::uint64_t kTold = 10;  // 1 / kTold of the bound
+  if (!options_.on_tenth_used || is_tenth_used_.load(std::memory_order_relaxed)) return;
+  const BufferUse use{store_.used_bytes(), store_.bound_bytes(),
+                      clock::monotonic_ns() - opened_ns_};
+  if (use.used_bytes < use.bound_bytes / kTold || is_tenth_used_.exchange(true)) return;
+  (void)guarded([&] {
+    options_.on_tenth_used(use);
+    return true;
+  });
 }
 
 /// Returns private memory for records that are only added to the profile, because nothing more can

@@ -44,6 +44,7 @@ Recorder::~Recorder() = default;
 
 Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
+  opened_ns_ = clock::monotonic_ns();
   const std::string directory = options_.path.substr(0, options_.path.rfind('/'));
   Status status = store_.create(options_.path, trace::backing_for(directory), options_.size_bytes,
                                 options_.local_ranks);

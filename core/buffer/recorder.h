@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/scarce_memory.h"
 #include "core/base/status.h"
+#include "core/buffer/buffer_use.h"
 #include "core/buffer/event_buffer.h"
 #include "core/config/options.h"
 #include "core/record/definitions.h"
@@ -11,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,6 +50,9 @@ struct RecorderOptions {
   bool has_windows = false;       ///< records are kept in some steps only (EventBuffer::keep)
   std::uint32_t local_ranks = 0;  ///< processes of the job on this node, among which the space
                                   ///< reserved for the application is divided; 0: reserve none
+  /// Called at most once: by the thread that filled a chunk, when the trace has at least a tenth of
+  /// its largest size. The thread is in an MPI call or a hook. Empty: not called.
+  std::function<void(const BufferUse&)> on_tenth_used{};
 };
 
 /// Recording of one process: its trace file, the buffers of its threads, its definitions and loss
@@ -160,6 +165,8 @@ class Recorder {
     return without_throwing(std::forward<Work>(work), [this] { count_loss(LossCause::kNoBuffer); });
   }
   void note_storage(const Status& status) noexcept;
+  /// Calls RecorderOptions::on_tenth_used if it is time.
+  void note_use() noexcept;
   /// Returns the cause under which records that cannot be stored are counted.
   LossCause cause_of_loss() const noexcept;
   void write_header(const ProcessInfo& info);
@@ -197,6 +204,8 @@ class Recorder {
   std::atomic<bool> has_storage_trouble_{false};
   std::atomic<bool> has_no_memory_{false};
   std::atomic<bool> is_recording_{false};
+  std::atomic<bool> is_tenth_used_{false};
+  std::uint64_t opened_ns_ = 0;  ///< clock::monotonic_ns() of open()
   bool has_storage_ = false;
   pid_t pid_ = 0;
 };

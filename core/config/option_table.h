@@ -19,7 +19,8 @@
 //   member, type   of `Options`. Types: Path, SizeBytes, Count, Seconds, Names (a list of choices),
 //                  Items (a list of arbitrary words), Port, bool, or an enum of choices above.
 //   default        in the form that a user would write; empty_default describes an empty default
-//   accepts        Accepts::anything(), range(min, max), count(min, max), unlimited(min),
+//   accepts        Accepts::anything(), range(min, max), range_or(min, max, word), count(min, max),
+//   unlimited(min),
 //                  words(choices), list(choices), items(text), seconds(max), port(), on_off()
 //   help           what the option does, in complete sentences
 //   example        a value that is accepted and useful
@@ -40,8 +41,9 @@
     "up to 1 MiB a thread. The line printed at start states when the directory is in memory.",     \
     "/local/scratch")                                                                              \
   X(buffer_size_bytes, SizeBytes, "MEGASCOPE_BUFFER_SIZE", "1G", "",                               \
-    Accepts::range(1ULL << 20, 1ULL << 40), "bytes",                                               \
-    "The maximum size of a rank's trace. K, M, G and T are powers of 1024. Recording stops "       \
+    Accepts::range_or(1ULL << 20, 1ULL << 40, "auto"), "bytes",                                    \
+    "The maximum size of a rank's trace. K, M, G and T are powers of 1024. auto: the ranks of a "  \
+    "node share half of what is free on the file system of their buffers. Recording stops "        \
     "earlier when less than 5 % of the file system would stay free; this reserve is at least 1 "   \
     "GiB and at most 16 GiB (one eighth of a file system smaller than 8 GiB). On a file system "   \
     "in memory, all ranks of a node together use at most one sixteenth of the available memory: "  \

@@ -49,6 +49,10 @@ bool parse(const OptionRow&, std::string_view text, bool& value) {
 }
 
 bool parse(const OptionRow& row, std::string_view text, SizeBytes& value) {
+  if (!row.accepts.choices.empty() && lower_case(trimmed(text)) == row.accepts.choices) {
+    value = 0;
+    return true;
+  }
   const std::optional<std::uint64_t> parsed = parse_size_bytes(text);
   if (!parsed || *parsed < row.accepts.least || *parsed > row.accepts.most) return false;
   value = *parsed;
@@ -173,7 +177,8 @@ std::span<const OptionRow> option_rows() noexcept { return kRows; }
 
 std::vector<std::string_view> choices_of(const OptionRow& row) {
   std::vector<std::string_view> choices;
-  if (row.accepts.kind == Accepts::Kind::kItems) return choices;
+  if (row.accepts.kind != Accepts::Kind::kWords && row.accepts.kind != Accepts::Kind::kList)
+    return choices;
   for (std::string_view rest = row.accepts.choices; !rest.empty();) {
     const std::size_t end = rest.find('|');
     choices.push_back(rest.substr(0, end));
@@ -192,7 +197,8 @@ std::string accepted_text(const OptionRow& row) {
       return "1 or 0 (on/off, true/false, yes/no)";
     case Accepts::Kind::kRange:
       return "a size from " + human_bytes(row.accepts.least) + " to " +
-             human_bytes(row.accepts.most);
+             human_bytes(row.accepts.most) +
+             (row.accepts.choices.empty() ? "" : ", or " + std::string(row.accepts.choices));
     case Accepts::Kind::kCount:
       if (row.accepts.most == Accepts::kUnlimited)
         return "a whole number from " + std::to_string(row.accepts.least) + ", unlimited";

@@ -44,7 +44,8 @@ enum class LiveControl { MEGASCOPE_LIVE_CONTROLS(MEGASCOPE_CHOICE_ENUMERATOR) };
 enum class ReportStyle { MEGASCOPE_REPORT_STYLES(MEGASCOPE_CHOICE_ENUMERATOR) };
 
 /// The values that an option accepts; a column of the option table. choices: for words() and
-/// list(), the accepted words, each followed by '|'; for items(), a description for users.
+/// list(), the accepted words, each followed by '|'; for items(), a description for users; for
+/// range_or(), the word that stands for 0.
 struct Accepts {
   enum class Kind { kAnything, kRange, kCount, kSeconds, kWords, kList, kItems, kSwitch, kPort };
   static constexpr std::uint64_t kUnlimited = 1ULL << 62;
@@ -57,6 +58,9 @@ struct Accepts {
   static constexpr Accepts anything() { return {}; }
   static constexpr Accepts range(std::uint64_t low, std::uint64_t high) {
     return {Kind::kRange, low, high, {}};
+  }
+  static constexpr Accepts range_or(std::uint64_t low, std::uint64_t high, std::string_view word) {
+    return {Kind::kRange, low, high, word};
   }
   static constexpr Accepts count(std::uint64_t low, std::uint64_t high) {
     return {Kind::kCount, low, high, {}};

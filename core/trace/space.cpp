@@ -90,11 +90,14 @@ struct DiskSpace {
   std::uint64_t free_bytes = 0;
   std::uint64_t total_bytes = 0;  ///< 0: unknown
 };
-DiskSpace disk_space(int file) noexcept {
-  struct statvfs info {};
-  if (fstatvfs(file, &info) != 0) return {};
+DiskSpace disk_space(const struct statvfs& info) noexcept {
   return {static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize,
           static_cast<std::uint64_t>(info.f_blocks) * info.f_frsize};
+}
+
+DiskSpace disk_space(int file) noexcept {
+  struct statvfs info {};
+  return fstatvfs(file, &info) == 0 ? disk_space(info) : DiskSpace{};
 }
 
 }  // namespace
@@ -108,6 +111,14 @@ std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_byt
                            std::uint32_t local_ranks) noexcept {
   if (available_bytes == kUnknown) return kUnknown;
   return (available_bytes + held_bytes) / kShare / std::max(local_ranks, 1U);
+}
+
+std::uint64_t disk_share(const std::string& directory, std::uint32_t local_ranks) noexcept {
+  struct statvfs info {};
+  const DiskSpace disk = statvfs(directory.c_str(), &info) == 0 ? disk_space(info) : DiskSpace{};
+  if (disk.total_bytes == 0) return kGiB;  // unlimited, as a tmpfs may be, or unknown
+  const std::uint64_t free = less(disk.free_bytes, free_space_floor(disk.total_bytes));
+  return std::clamp(free / 2 / std::max(local_ranks, 1U), kMiB, 1024 * kGiB);
 }
 
 std::uint64_t available_memory_bytes(const std::string& root) {

@@ -19,6 +19,12 @@ std::uint64_t free_space_floor(std::uint64_t total_bytes) noexcept;
 std::uint64_t memory_share(std::uint64_t available_bytes, std::uint64_t held_bytes,
                            std::uint32_t local_ranks) noexcept;
 
+/// Returns the largest size of the trace of one of `local_ranks` processes for
+/// MEGASCOPE_BUFFER_SIZE=auto: half of what is free above free_space_floor() on the file system of
+/// an existing directory, divided among them; at least 1 MiB and at most 1 TiB. 1 GiB if the free
+/// space is unknown.
+std::uint64_t disk_share(const std::string& directory, std::uint32_t local_ranks) noexcept;
+
 /// Returns the available memory: the minimum of MemAvailable and of what the limits of this
 /// process's memory cgroups leave (v1 and v2, with all parents). Page cache that the kernel can
 /// drop counts as available. ~0: unknown. root: directory that stands for "/", for tests.

@@ -13,6 +13,8 @@
 #include "core/trace/liveness.h"
 #include "core/trace/run_files.h"
 #include "core/trace/scratch_home.h"
+#include "core/trace/space.h"
+#include "plugin/run/buffer_use.h"
 #include "plugin/run/exit_line.h"
 #include "plugin/run/leftovers.h"
 #include "plugin/run/live.h"
@@ -162,12 +164,19 @@ Status Session::open_trace(const ProcessInfo& info) {
   trace_path_ = scratch_directory_ + "/" + trace::trace_file_name(info.world_rank);
   RecorderOptions recorder;
   recorder.path = trace_path_;
-  recorder.size_bytes = options_.values.buffer_size_bytes;
   recorder.policy = options_.values.buffer_policy;
   recorder.use_tsc = settings_.uses_tsc;
   recorder.has_windows = !step_window().has_all();
   recorder.local_ranks = config::local_rank_count(
       config::environment_entries({}), static_cast<std::uint32_t>(std::max(info.world_size, 1)));
+  recorder.size_bytes = options_.values.buffer_size_bytes != 0
+                            ? options_.values.buffer_size_bytes
+                            : trace::disk_share(scratch_directory_, recorder.local_ranks);
+  if (is_first())
+    recorder.on_tenth_used = [policy = recorder.policy](const BufferUse& use) {
+      const std::string line = buffer_use_text(use, policy);
+      if (!line.empty()) say(line);
+    };
   recorder_ = std::make_unique<Recorder>(std::move(recorder));
   status.update(recorder_->open(info));
   return status;

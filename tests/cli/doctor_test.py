@@ -271,6 +271,8 @@ class Storage(Case):
         except subprocess.SubprocessError:
             self.skipTest("no right to mount")
         self.expect("scratch", "note", "it uses memory", before=mount_little, MEGASCOPE_SCRATCH=self.bin, MEGASCOPE_BUFFER_SIZE="1M")
+        self.expect("scratch", "note", f"a rank uses up to {224 // os.cpu_count()} MiB", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
+                    MEGASCOPE_BUFFER_SIZE="auto")  # half of what is free above an eighth
         if os.cpu_count() > 1:
             self.expect("scratch", "note", "space for 1 full rank,", before=mount_little, MEGASCOPE_SCRATCH=self.bin,
                         MEGASCOPE_BUFFER_SIZE="400M")

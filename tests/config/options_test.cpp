@@ -143,9 +143,10 @@ TEST(Options, AcceptCommaPlusAndColonInLists) {
 TEST(Options, NameABadValueWhatIsAcceptedAndWhatIsUsedInstead) {
   const LoadedOptions loaded = load({"MEGASCOPE_BUFFER_SIZE=12Q"});
   EXPECT_EQ(loaded.values.buffer_size_bytes, 1073741824u);
-  EXPECT_THAT(loaded.problems,
-              ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: expected a size from 1 MiB to 1 TiB; the "
-                          "default is used: 1G"));
+  EXPECT_THAT(
+      loaded.problems,
+      ElementsAre("MEGASCOPE_BUFFER_SIZE=12Q: expected a size from 1 MiB to 1 TiB, or auto; the "
+                  "default is used: 1G"));
   EXPECT_THAT(load({"MEGASCOPE_BUFFER_POLICY=ring"}).problems,
               ElementsAre("MEGASCOPE_BUFFER_POLICY=ring: expected one of stop, flight; the "
                           "default is used: "
@@ -155,6 +156,10 @@ TEST(Options, NameABadValueWhatIsAcceptedAndWhatIsUsedInstead) {
 TEST(Options, RefuseSizesOutOfRange) {
   EXPECT_EQ(load({"MEGASCOPE_BUFFER_SIZE=1048576"}).values.buffer_size_bytes, 1048576u);
   EXPECT_EQ(load({"MEGASCOPE_BUFFER_SIZE=1T"}).values.buffer_size_bytes, 1099511627776u);
+  EXPECT_EQ(load({"MEGASCOPE_BUFFER_SIZE= Auto"}).values.buffer_size_bytes, 0u);
+  EXPECT_TRUE(load({"MEGASCOPE_BUFFER_SIZE=auto"}).problems.empty());
+  EXPECT_FALSE(load({"MEGASCOPE_LIVE_GUEST_RATE=auto"}).problems.empty())
+      << "a word of one option only";
   for (const char* bad : {"1048575", "1025G", "-1G", "1e30", "inf", "nan", "0x10", "G", "1 2",
                           "99999999999999999999999"}) {
     const LoadedOptions loaded = load({std::string("MEGASCOPE_BUFFER_SIZE=") + bad});

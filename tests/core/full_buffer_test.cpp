@@ -5,8 +5,10 @@
 
 #include <barrier>
 #include <filesystem>
+#include <new>
 #include <string>
 #include <thread>
+#include <vector>
 
 /// What is kept, dropped and counted when the bound of the buffer is reached.
 namespace megascope {
@@ -23,6 +25,42 @@ TEST_F(FullBufferTest, UsesNearlyAllOfItsBytes) {
             (std::size_t{1} << 20) - kRestBytes);
   EXPECT_LE(std::filesystem::file_size(directory_ / "rank-0.mgt"), std::size_t{1} << 20);
   EXPECT_GT(numbers().at(0).size(), 120'000u) << "twice as many as unpacked";
+}
+
+TEST_F(FullBufferTest, TellsOnceHowLongTheRestLastsWhenATenthIsUsed) {
+  for (const BufferPolicy policy : {BufferPolicy::kStop, BufferPolicy::kFlight}) {
+    std::vector<BufferUse> told;
+    const std::uint64_t bound_bytes = std::uint64_t{8} << 20;
+    Recorder& recorder = make(bound_bytes, policy,
+                              [&](const BufferUse& use) { told.push_back(use); });
+    on_a_thread([&] { record(recorder, 0, 10'000); });
+    EXPECT_TRUE(told.empty()) << "of some 60 kB";
+    on_a_thread([&] { record(recorder, 0, 6'000'000); });
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].bound_bytes, bound_bytes);
+    EXPECT_GE(told[0].used_bytes, bound_bytes / 10);
+    EXPECT_LT(told[0].used_bytes, bound_bytes / 5);
+    EXPECT_GT(told[0].elapsed_ns, 0u);
+    (void)recorder.finish(EndState::kFinalized);
+    std::filesystem::remove(directory_ / "rank-0.mgt");
+  }
+}
+
+TEST(BufferUse, RestIsOfTheRateSoFar) {
+  EXPECT_EQ((BufferUse{100, 1000, 50}.rest_ns()), 450u);
+  EXPECT_EQ((BufferUse{0, 1000, 50}.rest_ns()), 0u);
+  EXPECT_EQ((BufferUse{1000, 1000, 50}.rest_ns()), 0u);
+  EXPECT_EQ((BufferUse{1001, 1000, 50}.rest_ns()), 0u) << "definitions may exceed the bound";
+}
+
+TEST_F(FullBufferTest, ATenthThatIsUsedIsToldThoughMemoryForTheTextRunsOut) {
+  Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop,
+                            [](const BufferUse&) { throw std::bad_alloc(); });
+  on_a_thread([&] { record(recorder, 0, 100'000); });
+  EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kNoBuffer)], 1u)
+      << "counted, and nothing else happens";
+  (void)recorder.finish(EndState::kFinalized);
+  EXPECT_GT(numbers().at(0).size(), 99'000u);
 }
 
 TEST_F(FullBufferTest, StopKeepsTheOldestAndCountsTheRest) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace megascope {
@@ -18,14 +19,16 @@ namespace megascope {
 /// Records bare calls of region 3, numbered by their communicator, and reads them from the file.
 class RecorderTest : public testing::Test {
  protected:
-  Recorder& make(std::uint64_t size_bytes, BufferPolicy policy) {
+  Recorder& make(std::uint64_t size_bytes, BufferPolicy policy,
+                 std::function<void(const BufferUse&)> on_tenth_used = {}) {
     static auto* const
         recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
     auto& recorder = recorders->emplace_back(
         std::make_unique<Recorder>(RecorderOptions{.path = directory_ / "rank-0.mgt",
                                                    .size_bytes = size_bytes,
                                                    .policy = policy,
-                                                   .use_tsc = false}));
+                                                   .use_tsc = false,
+                                                   .on_tenth_used = std::move(on_tenth_used)}));
     ProcessInfo info;
     info.pid = getpid();
     info.run_id = "test";

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/statvfs.h>
 
 namespace megascope::trace {
 namespace {
@@ -40,6 +41,22 @@ TEST(FreeSpaceFloor, IsFivePercentWithinBoundsAndAnEighthOfSmallFileSystems) {
   EXPECT_EQ(free_space_floor(20 * kGiB), kGiB);
   EXPECT_EQ(free_space_floor(100 * kGiB), 5 * kGiB);
   EXPECT_EQ(free_space_floor(1000 * kGiB), 16 * kGiB);
+}
+
+TEST_F(SpaceTest, DiskShareIsHalfOfWhatIsFreeForAllLocalRanksTogether) {
+  struct statvfs info {};
+  ASSERT_EQ(statvfs(root_.path().c_str(), &info), 0);
+  const std::uint64_t floor = free_space_floor(std::uint64_t{info.f_blocks} * info.f_frsize);
+  const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
+  if (free < floor + kGiB) GTEST_SKIP() << "hardly anything is free";
+  const std::uint64_t half = (free - floor) / 2;
+  for (const std::uint32_t ranks : {1u, 7u}) {
+    const double share = static_cast<double>(disk_share(root_.path(), ranks));
+    EXPECT_NEAR(share, static_cast<double>(std::min(half / ranks, 1024 * kGiB)), 0.05 * share);
+  }
+  EXPECT_EQ(disk_share(root_.path(), 0), disk_share(root_.path(), 1));
+  EXPECT_EQ(disk_share(root_.path(), ~std::uint32_t{0}), kMiB) << "never less";
+  EXPECT_EQ(disk_share(root_.path() + "/nosuch", 4), kGiB);
 }
 
 TEST(MemoryShare, IsASixteenthForAllLocalRanksTogether) {

@@ -101,9 +101,10 @@ TEST(Options, ABadValueAndAnUnknownNameAreReportedOnceByRankZero) {
   const Ending ending = run(trial.preloaded());
   EXPECT_EQ(ending.exit_code, 0);
   EXPECT_EQ(
-      occurrences(ending.err,
-                  "megascope: MEGASCOPE_BUFFER_SIZE=many: expected a size from 1 MiB to 1 TiB; "
-                  "the default is used: 1G\n"),
+      occurrences(
+          ending.err,
+          "megascope: MEGASCOPE_BUFFER_SIZE=many: expected a size from 1 MiB to 1 TiB, or auto; "
+          "the default is used: 1G\n"),
       1)
       << ending.err;
   EXPECT_EQ(occurrences(ending.err,

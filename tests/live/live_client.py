@@ -29,8 +29,8 @@ class Feed:
 
     def __init__(self, program, *arguments):
         self.directory = tempfile.mkdtemp(prefix="live_test_")
-        self.process = subprocess.Popen([program, "--directory", self.directory, *map(str, arguments)], stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([program, "--directory", self.directory, *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/\?token=([0-9a-f]{32})", self.url)
         if not found:
@@ -44,6 +44,11 @@ class Feed:
     def is_sanitized(self):
         with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as maps:
             return re.search(r"lib[at]san", maps.read()) is not None
+
+    def go_on(self):
+        """Lets one with --hold make its last step."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
 
     def end(self):
         """Waits for it; what it said and its exit code."""

@@ -356,7 +356,8 @@ class Start(unittest.TestCase):
             last = b""
             pause = 0.0
             with Feed(FEED, "--tokens", 512, "--width", 192, "--steps", 10, "--linger", 3000) as run:
-                client = Client(run, receive_buffer=4096)
+                # Of a buffer of one page the kernel tells late, up to 0.2 s, that it takes more again.
+                client = Client(run, receive_buffer=65536 if is_slow else 4096)
                 client.say(type="subscribe", panel="t", what="tensor", name="*", encoding="f32")
                 client.say(type="credit", panel="t", frames=62)
                 if is_slow:

@@ -16,7 +16,8 @@ SMALL = ("--layers", 2, "--tokens", 32, "--width", 100, "--rate", 100)
 
 
 def feed(*arguments):
-    return Feed(FEED, *SMALL, *arguments)
+    """Ends when it is told to go on: when its clients are there."""
+    return Feed(FEED, *SMALL, "--hold", *arguments)
 
 
 def closed_ms(run):
@@ -32,6 +33,7 @@ class TheVerdict(unittest.TestCase):
         with feed("--steps", 30, "--linger", 300, "--conclude", 800, "--verdict", self.VERDICT) as run:
             clients = [Client(run) for _ in range(3)]
             clients[0].say(type="subscribe", panel="times", what="steps")
+            run.go_on()
             ends = []
             for client in clients:
                 self.assertEqual(client.text("end")["reason"], "finished")
@@ -47,6 +49,8 @@ class TheVerdict(unittest.TestCase):
     def test_its_text_is_empty_where_none_was_made(self):
         with feed("--steps", 10, "--conclude", 100) as run:
             client = Client(run)
+
+            run.go_on()
             client.text("end")
             self.assertEqual(client.receive(), {"type": "verdict", "text": ""})
             self.assertEqual(client.closed(), 1000)
@@ -54,6 +58,8 @@ class TheVerdict(unittest.TestCase):
     def test_a_long_one_is_cut_between_characters(self):
         with feed("--steps", 10, "--conclude", 100, "--verdict", "x" + "\u00b5" * 50000) as run:
             client = Client(run)
+
+            run.go_on()
             client.text("end")
             self.assertEqual(client.receive()["text"], "x" + "\u00b5" * 32767)
             self.assertEqual(client.closed(), 1000)
@@ -61,6 +67,8 @@ class TheVerdict(unittest.TestCase):
     def test_what_a_client_sends_after_the_end_is_not_answered(self):
         with feed("--steps", 10, "--conclude", 500, "--verdict", "none") as run:
             client = Client(run)
+
+            run.go_on()
             client.text("end")
             client.say(type="ping", id=1)
             client.say(type="subscribe", panel="times", what="steps")
@@ -72,6 +80,8 @@ class TheVerdict(unittest.TestCase):
         for arguments in (("--abort",), ("--abort", "--conclude", 200, "--verdict", "none"), ()):
             with self.subTest(arguments), feed("--steps", 20, *arguments) as run:
                 client = Client(run)
+
+                run.go_on()
                 self.assertEqual(client.text("end")["reason"], "aborted" if arguments else "finished")
                 with self.assertRaises(Closed) as closed:
                     client.receive()
@@ -85,10 +95,12 @@ class TheVerdict(unittest.TestCase):
         client that reads nothing counts as lost, also under a sanitizer on a busy machine."""
         for until_verdict_ms in (0, 700):
             with self.subTest(until_verdict_ms), Feed(FEED, "--tokens", 512, "--width", 192, "--layers", 2, "--steps", 10, "--linger", 5000,
-                                                      "--conclude", until_verdict_ms, "--verdict", self.VERDICT) as run:
+                                                      "--hold", "--conclude", until_verdict_ms, "--verdict", self.VERDICT) as run:
                 reader, silent, stalled = Client(run), Client(run), Client(run, receive_buffer=4096)
                 stalled.say(type="subscribe", panel="t", what="tensor", name="*", encoding="f32")
                 stalled.say(type="credit", panel="t", frames=62)
+                time.sleep(0.5)  # in which it is sent what it asked for
+                run.go_on()
                 self.assertEqual(reader.text("verdict")["text"], self.VERDICT)
                 self.assertEqual(reader.closed(), 1000)
                 self.assertLess(closed_ms(run), 1500)
@@ -98,6 +110,7 @@ class TheVerdict(unittest.TestCase):
     def test_a_client_that_goes_before_it_is_not_waited_for(self):
         with feed("--steps", 10, "--conclude", 600, "--verdict", "none") as run:
             first, second = Client(run), Client(run)
+            run.go_on()
             first.text("end")
             first.close()
             self.assertEqual(second.text("verdict")["text"], "none")

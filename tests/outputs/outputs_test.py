@@ -6,6 +6,7 @@
 import os
 import pathlib
 import pty
+import re
 import shutil
 import stat
 import subprocess
@@ -72,6 +73,30 @@ class Scratch(Case):
 
 
 class StandardError(Case):
+    def test_says_the_share_of_the_disk_that_auto_is(self):
+        done = self.call_ranks(2, MEGASCOPE_BUFFER_SIZE="auto")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        number, unit = re.search(r", up to ([\d.]+) (\w+) a rank", done.stderr).groups()
+        share = float(number) * {"MiB": 2**20, "GiB": 2**30, "TiB": 2**40}[unit]
+        disk = os.statvfs(self.scratch)
+        free, total = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+        reserve = total / 8 if total < 8 * 2**30 else min(max(total / 20, 2**30), 16 * 2**30)
+        self.assertAlmostEqual(share / ((free - reserve) / 2 / 2), 1, delta=0.05)
+        self.assertIn("MEGASCOPE_BUFFER_SIZE='auto'", (self.run_directory / "options.sh").read_text(encoding="utf-8"))
+
+    def test_says_how_long_the_rest_of_the_buffer_lasts_if_that_is_worth_it(self):
+        said = {}
+        for policy in ("stop", "flight"):
+            shutil.rmtree(self.run_directory, ignore_errors=True)
+            # The first chunk, of 64 KiB, is full after 4 s; with the second, of 256 KiB, more than a tenth is used.
+            done = self.call_ranks(2, "after:calls=4300", MEGASCOPE_BUFFER_SIZE="3500K", MEGASCOPE_BUFFER_POLICY=policy)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = [line for line in done.stderr.splitlines() if "the rest lasts about" in line]
+            self.assertEqual(len(lines), 1, done.stderr)
+            said[policy] = lines[0]
+        self.assertRegex(said["stop"], r"rank 0 used [\d.]+ KiB of [\d.]+ MiB in [\d.]+ s: the rest lasts about .*, then recording stops \(MEGASCOPE_BUFFER_POLICY=flight")
+        self.assertRegex(said["flight"], r"then the oldest records are dropped \(a larger MEGASCOPE_BUFFER_SIZE")
+
     def test_a_data_file_that_has_its_number_is_left_alone(self):
         data = self.directory / "data"
         for when in ("before", "after"):

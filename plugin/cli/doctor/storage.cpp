@@ -2,6 +2,7 @@
 #include "core/config/environment.h"
 #include "core/trace/chunk_store.h"
 #include "core/trace/scratch.h"
+#include "core/trace/space.h"
 #include "plugin/cli/doctor/checks.h"
 
 #include <algorithm>
@@ -79,7 +80,10 @@ Findings check_scratch(const config::Options& options) {
   }
   const std::string type = file_system_of(directory);
   const std::uint64_t space = free_bytes(directory);
-  const std::uint64_t most = options.buffer_size_bytes;
+  const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  const std::uint64_t most = options.buffer_size_bytes != 0
+                                 ? options.buffer_size_bytes
+                                 : trace::disk_share(directory, static_cast<std::uint32_t>(cores));
   const std::string text = directory + " (" + type + "), " + human_bytes(space) +
                            " free; a rank uses up to " + human_bytes(most);
   Finding finding{Verdict::kOk, "scratch", text, ""};
@@ -91,8 +95,7 @@ Findings check_scratch(const config::Options& options) {
         "Set MEGASCOPE_SCRATCH to a directory with more space, or MEGASCOPE_BUFFER_SIZE below the "
         "space "
         "per rank of a node.";
-  } else if (const std::uint64_t cores = std::uint64_t(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-             space / most < cores) {
+  } else if (space / most < cores) {
     finding.verdict = Verdict::kNote;
     finding.text += ": space for " + std::to_string(space / most) +
                     (space / most == 1 ? " full rank" : " full ranks") + ", this node has " +
