@@ -35,7 +35,7 @@ TEST_F(FullBufferTest, TellsOnceHowLongTheRestLastsWhenATenthIsUsed) {
                               [&](const BufferUse& use) { told.push_back(use); });
     on_a_thread([&] { record(recorder, 0, 10'000); });
     EXPECT_TRUE(told.empty()) << "of some 60 kB";
-    on_a_thread([&] { record(recorder, 0, 6'000'000); });
+    on_a_thread([&] { record(recorder, 0, 1'500'000); });
     ASSERT_EQ(told.size(), 1u);
     EXPECT_EQ(told[0].bound_bytes, bound_bytes);
     EXPECT_GE(told[0].used_bytes, bound_bytes / 10);

@@ -88,8 +88,8 @@ class StandardError(Case):
         said = {}
         for policy in ("stop", "flight"):
             shutil.rmtree(self.run_directory, ignore_errors=True)
-            # The first chunk, of 64 KiB, is full after 4 s; with the second, of 256 KiB, more than a tenth is used.
-            done = self.call_ranks(2, "after:calls=4300", MEGASCOPE_BUFFER_SIZE="3500K", MEGASCOPE_BUFFER_POLICY=policy)
+            # The first chunk, of 64 KiB, is full after 5 s; with the second, of 256 KiB, more than a tenth is used.
+            done = self.call_ranks(2, "after:calls=4300", MEGASCOPE_BUFFER_SIZE="4M", MEGASCOPE_BUFFER_POLICY=policy)
             self.assertEqual(done.returncode, 0, done.stderr)
             lines = [line for line in done.stderr.splitlines() if "the rest lasts about" in line]
             self.assertEqual(len(lines), 1, done.stderr)
