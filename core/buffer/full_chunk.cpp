@@ -95,8 +95,11 @@ bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64
       note_kept(place, sealed.header.chunk_bytes, calls);
       return true;
     }
-    trace::FlightChunks::Kept oldest;
     if (!status.is_ok()) break;
+    // One chunk after the other, so that no newer one is gone before the oldest, which would leave
+    // a gap between two chunks of a thread if the process were killed in between.
+    const std::lock_guard in_order(recorder_.mutex_);
+    trace::FlightChunks::Kept oldest;
     if (!recorder_.flight_.take_oldest(oldest)) {
       count_dropped(calls);
       return true;

@@ -191,8 +191,8 @@ class Recorder {
   trace::FlightChunks flight_;
   trace::FileHeader fallback_header_{};  ///< holds the counters if there is no file
   trace::FileHeader* header_ = &fallback_header_;
-  /// Guards definitions and threads. Lock order: after a buffer's own mutex. Recursive, because
-  /// creating a thread's first buffer may need the definitions.
+  /// Guards definitions, threads and the order in which chunks are dropped. Lock order: after a
+  /// buffer's own mutex. Recursive: creating a thread's first buffer may need the definitions.
   mutable std::recursive_mutex mutex_;
   trace::ChunkHeader* definition_chunk_ = nullptr;
   ProcessDefinitions definitions_;
