@@ -17,6 +17,7 @@ SUMMARY = re.compile(r"\d+% tests passed, \d+ tests failed out of \d+|No tests w
 COLOUR = re.compile(r"(?:\x1b|\[NON-XML-CHAR-0x1B\])\[[\d;]*m")  # GoogleTest's under mpirun, as ctest writes it
 GTEST_SKIPPED = re.compile(r"^\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
 GTEST_REASON = re.compile(r"^.*: Skipped\n(.*)$", re.MULTILINE)
+GTEST_SKIP = re.compile(r"^.*: Skipped\n(.*)\n+\[  SKIPPED \] ([\w./]+) \(\d+ ms\)", re.MULTILINE)
 SCRIPT_REASON = re.compile(r"SKIPPED: *(.*)")
 # What a failed test said: unittest's and GoogleTest's lines, sanitizers' and Python's errors.
 FAILURE = re.compile(r"^(?:(?:FAIL|ERROR): .*|\w*(?:Error|Exception): .*|.*: Failure|.*WARNING: ThreadSanitizer: .*|.*ERROR: \w+Sanitizer: .*"
@@ -46,7 +47,8 @@ def read_skips(junit):
             skips.append((case.get("name"), reason))
         else:
             inner = sorted(set(GTEST_SKIPPED.findall(output)))
-            skips += [(f"{case.get('name')}:{name}", reason) for name in inner]
+            own = {name: text.strip() for text, name in GTEST_SKIP.findall(output)}
+            skips += [(f"{case.get('name')}:{name}", own.get(name, reason)) for name in inner]
     return skips
 
 

@@ -27,10 +27,17 @@ because of the moon
 too few ranks
 [NON-XML-CHAR-0x1B][0;32m[  SKIPPED ] [NON-XML-CHAR-0x1B][mB.S (0 ms)
 [NON-XML-CHAR-0x1B][0;32m[  SKIPPED ] [NON-XML-CHAR-0x1B][mB.S (0 ms)
+</system-out></testcase>
+<testcase name="c" status="run"><system-out>C.A: Skipped
+a busy machine
+[  SKIPPED ] C.A (0 ms)
+C.B: Skipped
+no data
+[  SKIPPED ] C.B (0 ms)
 </system-out></testcase></testsuite>"""
 
 SKIPS = [("a.Skips", "because of the moon"), ("script", "no device"), ("off", "no reason given"),
-         ("b.ranks2:B.S", "too few ranks")]
+         ("b.ranks2:B.S", "too few ranks"), ("c:C.A", "a busy machine"), ("c:C.B", "no data")]
 
 
 class Skips(unittest.TestCase):
@@ -47,7 +54,7 @@ class Skips(unittest.TestCase):
     def test_only_listed_ones_are_allowed_and_whole_names_count(self):
         allowed = run_ctest.read_allowed(self.written("# comment\na\\.Ski  not the whole name\noff  known\n"))
         self.assertEqual(allowed[1][1], "known")
-        self.assertEqual(run_ctest.report(SKIPS, allowed), 3)
+        self.assertEqual(run_ctest.report(SKIPS, allowed), 5)
 
 
 class Failures(unittest.TestCase):
