@@ -19,9 +19,9 @@
 //   member, type   of `Options`. Types: Path, SizeBytes, Count, Seconds, Names (a list of choices),
 //                  Items (a list of arbitrary words), Port, bool, or an enum of choices above.
 //   default        in the form that a user would write; empty_default describes an empty default
-//   accepts        Accepts::anything(), range(min, max), range_or(min, max, word), count(min, max),
-//   unlimited(min),
-//                  words(choices), list(choices), items(text), seconds(max), port(), on_off()
+//   accepts        Accepts::anything(), range(min, max), range_or(min, max, word),
+//                  count(min, max), unlimited(min), words(choices), list(choices), items(text),
+//                  seconds(max), port(), on_off()
 //   help           what the option does, in complete sentences
 //   example        a value that is accepted and useful
 #define MEGASCOPE_OPTIONS(X)                                                                       \

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -48,13 +49,14 @@ TEST_F(SpaceTest, DiskShareIsHalfOfWhatIsFreeForAllLocalRanksTogether) {
   ASSERT_EQ(statvfs(root_.path().c_str(), &info), 0);
   const std::uint64_t floor = free_space_floor(std::uint64_t{info.f_blocks} * info.f_frsize);
   const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize;
-  if (free < floor + kGiB) GTEST_SKIP() << "hardly anything is free";
-  const std::uint64_t half = (free - floor) / 2;
+  const std::uint64_t half = free > floor ? (free - floor) / 2 : 0;
   for (const std::uint32_t ranks : {1u, 7u}) {
-    const double share = static_cast<double>(disk_share(root_.path(), ranks));
-    EXPECT_NEAR(share, static_cast<double>(std::min(half / ranks, 1024 * kGiB)), 0.05 * share);
+    const double share = static_cast<double>(std::clamp(half / ranks, kMiB, 1024 * kGiB));
+    const double others = std::max(0.05 * share, 64.0 * kMiB);  // what others write meanwhile
+    EXPECT_NEAR(static_cast<double>(disk_share(root_.path(), ranks)), share, others);
   }
-  EXPECT_EQ(disk_share(root_.path(), 0), disk_share(root_.path(), 1));
+  EXPECT_NEAR(static_cast<double>(disk_share(root_.path(), 0)),
+              static_cast<double>(disk_share(root_.path(), 1)), 64.0 * kMiB);
   EXPECT_EQ(disk_share(root_.path(), ~std::uint32_t{0}), kMiB) << "never less";
   EXPECT_EQ(disk_share(root_.path() + "/nosuch", 4), kGiB);
 }

@@ -2,7 +2,7 @@
 //   live_feed [--port N] [--ranks 4] [--steps 1000] [--rate 20] [--layers 12] [--tokens 128]
 //   [--width 384] [--directory DIR] [--linger MS]
 //             [--gain 1] [--abort] [--hold] [--conclude MS] [--verdict TEXT]
-// --hold: the last step waits for a line, or the end, of standard input.
+// --hold: the first step waits for a line, or the end, of standard input.
 // --conclude: the verdict is sent so many ms after the end.
 // Prints the URL, and at the end what the server refused to take. A request takes effect two steps
 // later, as in a job.
@@ -111,9 +111,9 @@ int main(int argc, char** argv) {
   const std::int64_t steps = arguments.number("--steps");
   const std::chrono::duration<double> pause(
       1.0 / static_cast<double>(std::max<std::int64_t>(1, arguments.number("--rate"))));
+  if (arguments.is_on("--hold")) (void)std::getchar();
   auto next = std::chrono::steady_clock::now();
   for (std::int64_t step = 0; step < steps; ++step) {
-    if (step + 1 == steps && arguments.is_on("--hold")) (void)std::getchar();
     feed->step(step, step == 0);
     next += std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
     std::this_thread::sleep_until(next);

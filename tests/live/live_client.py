@@ -46,7 +46,7 @@ class Feed:
             return re.search(r"lib[at]san", maps.read()) is not None
 
     def go_on(self):
-        """Lets one with --hold make its last step."""
+        """Lets one with --hold make its first step."""
         self.process.stdin.write("\n")
         self.process.stdin.flush()
 

@@ -16,7 +16,7 @@ SMALL = ("--layers", 2, "--tokens", 32, "--width", 100, "--rate", 100)
 
 
 def feed(*arguments):
-    """Ends when it is told to go on: when its clients are there."""
+    """Begins when it is told to go on: when its clients are there."""
     return Feed(FEED, *SMALL, "--hold", *arguments)
 
 
@@ -49,7 +49,6 @@ class TheVerdict(unittest.TestCase):
     def test_its_text_is_empty_where_none_was_made(self):
         with feed("--steps", 10, "--conclude", 100) as run:
             client = Client(run)
-
             run.go_on()
             client.text("end")
             self.assertEqual(client.receive(), {"type": "verdict", "text": ""})
@@ -58,7 +57,6 @@ class TheVerdict(unittest.TestCase):
     def test_a_long_one_is_cut_between_characters(self):
         with feed("--steps", 10, "--conclude", 100, "--verdict", "x" + "\u00b5" * 50000) as run:
             client = Client(run)
-
             run.go_on()
             client.text("end")
             self.assertEqual(client.receive()["text"], "x" + "\u00b5" * 32767)
@@ -67,7 +65,6 @@ class TheVerdict(unittest.TestCase):
     def test_what_a_client_sends_after_the_end_is_not_answered(self):
         with feed("--steps", 10, "--conclude", 500, "--verdict", "none") as run:
             client = Client(run)
-
             run.go_on()
             client.text("end")
             client.say(type="ping", id=1)
@@ -80,7 +77,6 @@ class TheVerdict(unittest.TestCase):
         for arguments in (("--abort",), ("--abort", "--conclude", 200, "--verdict", "none"), ()):
             with self.subTest(arguments), feed("--steps", 20, *arguments) as run:
                 client = Client(run)
-
                 run.go_on()
                 self.assertEqual(client.text("end")["reason"], "aborted" if arguments else "finished")
                 with self.assertRaises(Closed) as closed:
@@ -99,7 +95,6 @@ class TheVerdict(unittest.TestCase):
                 reader, silent, stalled = Client(run), Client(run), Client(run, receive_buffer=4096)
                 stalled.say(type="subscribe", panel="t", what="tensor", name="*", encoding="f32")
                 stalled.say(type="credit", panel="t", frames=62)
-                time.sleep(0.5)  # in which it is sent what it asked for
                 run.go_on()
                 self.assertEqual(reader.text("verdict")["text"], self.VERDICT)
                 self.assertEqual(reader.closed(), 1000)

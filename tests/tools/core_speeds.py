@@ -4,11 +4,10 @@
   watch.ratio()
 """
 
-import os
 import subprocess
 import sys
 
-# Fixed work of about 0.2 ms every 20 ms, so that it takes 1 % of its core; says its mean CPU time in ns, without the first.
+# Fixed work of about 0.1 ms every 20 ms, so that it takes half a percent of its core; says its mean CPU time in ns, without the first.
 PROBE = """
 import os, select, sys, time
 os.sched_setaffinity(0, {int(sys.argv[1])})
@@ -41,10 +40,3 @@ class Watch:
         """CPU time of the same work on the slowest core as a multiple of that on the fastest; 1 where it is not known."""
         times = [mean for mean in self.means_ns.values() if mean > 0]
         return max(times) / min(times) if len(times) > 1 else 1.0
-
-
-if __name__ == "__main__":
-    import time
-    with Watch(os.sched_getaffinity(0)) as cores:
-        time.sleep(2)
-    print(cores.means_ns, cores.ratio())
