@@ -68,17 +68,23 @@ class Hidden(in_directory.InDirectory):
 
     def check(self, where, slow_rank):
         """The slow rank is named first and no other rank is slow by itself; also where the machine takes cores from ranks for less than what the
-        slow one is slower by: that is told as what it is."""
+        slow one is slower by: that is told as what it is. Of three runs one may be spoiled by what no counter shows (a host takes a core away from
+        the virtual machine); never may a run accuse another rank."""
+        named, told = [], []
         for _ in range(TRIES):
             found = self.play(where, ranks=2, group_size=2, slow_rank=slow_rank)
-            if self.core_wait(found) < CALM:
+            wait = self.core_wait(found)
+            if wait > DISTURBED:
+                continue
+            told.append((found["verdict"], found["culprits"], found["limits"], [rank["cpu"] for rank in found["per_rank"]]))
+            self.assertLessEqual(set(self.of_itself(found)), {slow_rank}, told)
+            first = found["culprits"][0]["ranks"] if found["culprits"] else []
+            named.append(first == [slow_rank] if wait < CALM else slow_rank in first)
+            if wait < CALM and all(named):
                 break
-        if self.core_wait(found) > DISTURBED:
+        if not named:
             self.skip_disturbed()
-        if self.core_wait(found) < CALM:
-            self.assertEqual(found["culprits"][0]["ranks"], [slow_rank], found["verdict"])
-        self.assertIn(slow_rank, found["culprits"][0]["ranks"], found["verdict"])
-        self.assertLessEqual(set(self.of_itself(found)), {slow_rank}, found["verdict"])
+        self.assertGreaterEqual(sum(named), max(1, len(named) - 1), told)
         place = "`backward`" if where == "region" else "work between MPI calls"
         self.assertIn(f"synchronise in {place}", " ".join(found["limits"]))
         return found

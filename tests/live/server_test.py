@@ -378,8 +378,8 @@ class Start(unittest.TestCase):
             self.assertLess(took_ms, 3500)
             if has_heard:
                 break
-            # One that takes nothing for 0.1 s is given up, and on a busy machine this client may be one: not where it never paused.
-            self.assertGreater(pause, 0.06)
+            # One that takes nothing for 0.25 s is given up, and on a busy machine this client may be one: not where it never paused.
+            self.assertGreater(pause, 0.15)
             self.assertGreater(tries_left, 0)
 
 

@@ -86,7 +86,7 @@ class TheVerdict(unittest.TestCase):
                 self.assertEqual(run.end()[2], 0)
 
     def test_who_reads_nothing_does_not_hold_the_end_and_does_not_keep_it_from_others(self):
-        """One has taken the end and answers nothing any more, another one took none of what it asked for. Both are given up in about 0.1 s, of the 5 s that one
+        """One has taken the end and answers nothing any more, another one took none of what it asked for. Both are given up in about 0.25 s, of the 5 s that one
         who takes something could have; where the verdict comes late the second one is gone by then. The run is shorter than the 20 s after which a
         client that reads nothing counts as lost, also under a sanitizer on a busy machine."""
         for until_verdict_ms in (0, 700):

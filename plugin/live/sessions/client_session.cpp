@@ -207,7 +207,8 @@ ClientSession::Clock::duration ClientSession::waited() const {
 }
 
 void ClientSession::give_up_if_stuck() {
-  constexpr std::chrono::milliseconds kStuck{100};
+  // Longer than 200 ms: before that, TCP of Linux does not ask again a client that had no space.
+  constexpr std::chrono::milliseconds kStuck{250};
   // Where this thread had no core for a while, time alone says nothing about the client.
   constexpr unsigned kLooks = 5;
   const bool is_idle = !is_sending_ && !is_closing_;

@@ -37,7 +37,7 @@ class ClientSession : public std::enable_shared_from_this<ClientSession> {
   /// was sent.
   Clock::time_point served_at() const { return began_; }
   /// At the end of the run, called periodically: closes a client that has messages queued and has
-  /// accepted no bytes for 100 ms.
+  /// accepted no bytes for 250 ms.
   void give_up_if_stuck();
   /// At the end of the run, after the linger time: closes a client that has not received everything
   /// except the verdict.
