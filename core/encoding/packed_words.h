@@ -13,10 +13,11 @@
 /// differs from a prediction (record_predictor.h). A packed record consists of
 /// - a head: bits 0-1 size of the gap, bits 2-3 size of the duration, bits 4-7 PackedForm;
 /// - with kNewShape: the shape;
-/// - without kAsPredicted: the mask of the fields that differ, 1 byte for a call, 2 bytes for
-///   others;
+/// - without kAsPredicted: the size codes of the fields, in 1 to 3 bytes;
 /// - with a time: the gap, in 1, 2, 4 or 8 bytes; of a call also the duration, in 1, 2, 3 or 4;
-/// - each field of the mask minus its prediction, modulo 2^32, as a zigzag LEB128 number.
+/// - without kAsPredicted: each field minus its prediction, modulo 2^32, as a zigzag number, in 0,
+///   1, 2 or 4 bytes for size codes of 0 to 3. Sizes are stored apart from the numbers so that
+///   neither packing nor unpacking branches on them.
 namespace megascope::encoding {
 
 /// What the first two words of a record contain.
@@ -74,16 +75,24 @@ inline bool operator==(const Fields& a, const Fields& b) noexcept {
   return (different[0] | different[1]) == 0;
 }
 
-/// Fields that a call never has are left out of its mask: the upper half of word 0 and the lower
-/// half of word 1.
-inline constexpr std::uint32_t call_mask(std::uint32_t mask) {
-  return (mask & 1) | (mask >> 2 & 0xFE);
+/// Size codes of a record's fields: 2 bits each, field 0 in the lowest.
+using SizeCodes = std::uint32_t;
+/// Fields that a call never has are left out: the upper half of word 0 and the lower half of
+/// word 1.
+inline constexpr SizeCodes without_times(SizeCodes codes) {
+  return (codes & 0x3) | (codes >> 4 & ~SizeCodes{0x3});
 }
-inline constexpr std::uint32_t mask_of_call(std::uint32_t packed) {
-  return (packed & 1) | (packed & 0xFE) << 2;
+inline constexpr SizeCodes with_times(SizeCodes codes) {
+  return (codes & 0x3) | (codes & 0xFFFC) << 4;
+}
+inline constexpr std::size_t size_code_bytes(RecordShape shape) {
+  const std::size_t fields = 2 * words_of(shape) - (class_of(shape) == RecordClass::kCall ? 2 : 0);
+  return (fields + 3) / 4;
 }
 
-/// Most bytes of a packed record: head, shape, mask, gap, duration, and 5 bytes for each field.
-inline constexpr std::size_t kMaxPackedRecordBytes = 1 + 1 + 2 + 8 + 4 + 5 * 2 * kMaxRecordWords;
+/// Most bytes of a packed record: head, shape, size codes, gap, duration, 4 bytes for each field,
+/// and 4 that are written or read beyond the last one.
+inline constexpr std::size_t kMaxPackedRecordBytes = 1 + 1 + 3 + 8 + 4 +
+                                                     4 * (2 * kMaxRecordWords + 1);
 
 }  // namespace megascope::encoding

@@ -19,7 +19,12 @@ void RecordPredictor::reset() noexcept {
 /// Makes the record the entry of the present context in the exact table.
 void RecordPredictor::remember(const Fields& fields, RecordShape shape) noexcept {
   const std::size_t pair = exact_context_ >> kExactShift;
-  exact_[pair][oldest_[pair]] = {fields, {}, tag(), shape};
+  // Member by member: gcc clears a whole entry with a string instruction, which takes longer.
+  Entry& entry = exact_[pair][oldest_[pair]];
+  entry.fields = fields;
+  entry.stride = {};
+  entry.tag = tag();
+  entry.shape = shape;
   oldest_[pair] ^= 1;
 }
 

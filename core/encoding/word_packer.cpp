@@ -10,11 +10,16 @@
 namespace megascope::encoding {
 namespace {
 
+constexpr auto kShapesOfCalls = [] {
+  std::array<RecordShape, 256> all{};
+  for (unsigned kind = 0; kind < all.size(); ++kind)
+    all[kind] = shape_of(RecordClass::kCall, call_words(static_cast<FactKind>(kind)));
+  return all;
+}();
+
 RecordShape shape_of_call(const Word* words, std::size_t available) noexcept {
-  if (available < kBareWords) return shape_of(RecordClass::kUntimed, 1);
-  const std::size_t size = call_words(static_cast<FactKind>(words[1] >> 48 & 0xFF));
-  if (size > available) return shape_of(RecordClass::kUntimed, 1);
-  return shape_of(RecordClass::kCall, size);
+  const RecordShape shape = kShapesOfCalls[words[1] >> 48 & 0xFF];
+  return words_of(shape) <= available ? shape : shape_of(RecordClass::kUntimed, 1);
 }
 
 RecordShape shape_of_fact(Word word) noexcept {
@@ -52,31 +57,6 @@ void store(std::byte* to, Number number) noexcept {
   std::memcpy(to, &number, sizeof number);
 }
 
-/// Writes a LEB128 number, without branches: sizes follow no rule. to: space for 8 bytes.
-std::byte* write_varint(std::uint32_t number, std::byte* to) noexcept {
-  const std::uint64_t wide = number;
-  const std::uint64_t spread = (wide & 0x7F) | (wide & 0x3F80) << 1 | (wide & 0x1FC000) << 2 |
-                               (wide & 0xFE00000) << 3 | (wide & 0xF0000000) << 4;
-  const auto bits = static_cast<unsigned>(32 - __builtin_clz(number | 1));
-  const unsigned size = (bits * 37 + 222) >> 8;  // bits / 7, rounded up
-  const std::uint64_t continued = 0x8080808080 & ((std::uint64_t{1} << 8 * (size - 1)) - 1);
-  store(to, spread | continued);
-  return to + size;
-}
-
-constexpr std::uint32_t zigzag(std::uint32_t difference) noexcept {
-  return difference << 1 ^ (0U - (difference >> 31));
-}
-
-std::byte* write_mask(std::uint32_t mask, RecordShape shape, std::byte* to) noexcept {
-  if (class_of(shape) == RecordClass::kCall) {
-    *to = static_cast<std::byte>(call_mask(mask));
-    return to + 1;
-  }
-  store(to, static_cast<std::uint16_t>(mask));
-  return to + 2;
-}
-
 constexpr std::size_t kShapeCount = shape_of(RecordClass::kCall, kMaxRecordWords) + std::size_t{1};
 
 /// Bits of a record's words that are fields, by shape.
@@ -94,22 +74,57 @@ constexpr auto kFieldBits = [] {
   return all;
 }();
 
-/// Subtracts field by field. Returns the mask of the fields that differ.
-std::uint32_t subtract(const Fields& fields, const Fields& predicted,
-                       std::uint32_t* differences) noexcept {
-  using Pair [[gnu::vector_size(16)]] = std::uint64_t;
-  FieldVector bits = {1, 2, 4, 8};
-  FieldVector mask = {0, 0, 0, 0};
-  for (std::size_t i = 0; i < kFieldCount / 4; ++i) {
-    const FieldVector difference = fields.vectors[i] - predicted.vectors[i];
-    std::memcpy(differences + 4 * i, &difference, sizeof difference);
-    mask |= reinterpret_cast<FieldVector>(difference != 0) & bits;
-    bits <<= 4;
+/// A record's fields minus their predictions.
+class Differences {
+ public:
+  /// words: of the record, and those that were predicted for it have no more.
+  Differences(const Fields& fields, const Fields& predicted, std::size_t words) noexcept {
+    using Signed [[gnu::vector_size(16)]] = std::int32_t;
+    using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+    constexpr FieldVector kCodes = {1, 4, 16, 64};
+    FieldVector codes = {0, 0, 0, 0};
+    const unsigned vectors = words > kUsual / 2 ? kFieldCount / 4 : kUsual / 4;
+    for (unsigned i = 0; i < vectors; ++i) {
+      const FieldVector difference = fields.vectors[i] - predicted.vectors[i];
+      const FieldVector number = difference << 1 ^ reinterpret_cast<FieldVector>(
+                                                       reinterpret_cast<Signed>(difference) >> 31);
+      const auto has_first = reinterpret_cast<FieldVector>(number != 0);
+      const auto has_second = reinterpret_cast<FieldVector>(number >> 8 != 0);
+      const auto has_third = reinterpret_cast<FieldVector>(number >> 16 != 0);
+      codes |= ((has_first & kCodes) + (has_second & kCodes) + (has_third & kCodes)) << 8 * i;
+      const FieldVector sizes = (has_first & 1U) + (has_second & 1U) + (has_third & 2U);
+      std::memcpy(numbers_ + 4 * i, &number, sizeof number);
+      std::memcpy(sizes_ + 4 * i, &sizes, sizeof sizes);
+    }
+    const auto halves = reinterpret_cast<Pair>(codes);
+    const std::uint64_t both = halves[0] | halves[1];
+    codes_ = static_cast<SizeCodes>(both | both >> 32);
   }
-  const auto halves = reinterpret_cast<Pair>(mask);
-  const std::uint64_t both = halves[0] | halves[1];
-  return static_cast<std::uint32_t>(both | both >> 32);
-}
+
+  std::byte* write_codes(RecordShape shape, std::byte* to) const noexcept {
+    store(to, class_of(shape) == RecordClass::kCall ? without_times(codes_) : codes_);
+    return to + size_code_bytes(shape);
+  }
+  std::byte* write_numbers(std::byte* to) const noexcept {
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < kUsual; ++i) to = write_number(i, to);
+    if (codes_ >> 2 * kUsual == 0) return to;
+    for (std::size_t i = kUsual; i < kFieldCount; ++i) to = write_number(i, to);
+    return to;
+  }
+
+ private:
+  static constexpr std::size_t kUsual = 8;  // fields of four words
+
+  std::byte* write_number(std::size_t index, std::byte* to) const noexcept {
+    store(to, numbers_[index]);
+    return to + sizes_[index];
+  }
+
+  SizeCodes codes_;
+  std::uint32_t numbers_[kFieldCount];  ///< zigzag
+  std::uint32_t sizes_[kFieldCount];    ///< in bytes
+};
 
 /// Reads the fields of the record at `words`, of which kFieldCount / 2 can be read.
 void split(const Word* words, RecordShape shape, Fields& fields) noexcept {
@@ -175,12 +190,10 @@ std::byte* WordPacker::write_difference(const Record& record, RecordPredictor::E
     *to++ = static_cast<std::byte>(record.shape);
     predicted = {};
   }
-  std::uint32_t differences[kFieldCount];
-  std::uint32_t mask = subtract(record.fields, predicted, differences);
-  to = write_mask(mask, record.shape, to);
+  const Differences differences(record.fields, predicted, words_of(record.shape));
+  to = differences.write_codes(record.shape, to);
   to = write_times(record, static_cast<unsigned>(form) << 4, head_at, to);
-  for (; mask != 0; mask &= mask - 1)
-    to = write_varint(zigzag(differences[static_cast<unsigned>(__builtin_ctz(mask))]), to);
+  to = differences.write_numbers(to);
   predictor_.correct(entry, record.fields, record.shape);
   return to;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace megascope::encoding {
 namespace {
@@ -19,31 +20,38 @@ std::uint64_t load(const std::byte* from, std::size_t bytes) {
   return bytes == 8 ? number : number & ((std::uint64_t{1} << 8 * bytes) - 1);
 }
 
-constexpr std::uint32_t unzigzag(std::uint32_t number) { return number >> 1 ^ (0U - (number & 1)); }
+/// Numbers by their size codes.
+constexpr std::uint32_t kMasks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
+constexpr std::uint8_t kSizes[4] = {0, 1, 2, 4};
 
 /// Bytes behind the last record that are read and ignored.
 constexpr std::size_t kReadAhead = kMaxPackedRecordBytes;
 
 }  // namespace
 
-/// Reads the fields of the mask. Returns nullptr if a number is too long.
-const std::byte* WordUnpacker::read_fields(const std::byte* from, std::uint32_t mask,
-                                           Fields& fields) noexcept {
-  std::uint64_t is_valid = 1;
-  for (; mask != 0; mask &= mask - 1) {
-    const std::uint64_t bytes = load(from, 8);
-    const std::uint64_t ends = ~bytes & 0x8080808080;  // the bytes that may be the last
-    is_valid &= std::uint64_t{ends != 0};
-    const unsigned bits = static_cast<unsigned>(__builtin_ctzll(ends | std::uint64_t{1} << 39)) + 1;
-    const std::uint64_t number = bytes & ((std::uint64_t{1} << bits) - 1);
-    const std::uint64_t value = (number & 0x7F) | (number >> 1 & 0x3F80) |
-                                (number >> 2 & 0x1FC000) | (number >> 3 & 0xFE00000) |
-                                (number >> 4 & 0xF0000000);
-    fields.add(static_cast<unsigned>(__builtin_ctz(mask)),
-               unzigzag(static_cast<std::uint32_t>(value)));
-    from += bits / 8;
+/// Adds the differences to the predicted fields.
+const std::byte* WordUnpacker::read_differences(const std::byte* from, SizeCodes codes,
+                                                Fields& fields) noexcept {
+  const auto read_number = [&] {
+    const unsigned code = codes & 3;
+    std::uint32_t number = 0;
+    std::memcpy(&number, from, sizeof number);
+    from += kSizes[code];
+    codes >>= 2;
+    return number & kMasks[code];
+  };
+  // Each vector is made in a register: parts that were stored one by one would be late for a load
+  // of the whole.
+  for (FieldVector& vector : fields.vectors) {
+    const std::uint32_t first = read_number();
+    const std::uint32_t second = read_number();
+    const std::uint32_t third = read_number();
+    const std::uint32_t fourth = read_number();
+    const FieldVector number = {first, second, third, fourth};
+    vector += number >> 1 ^ (0U - (number & 1U));
+    if (codes == 0) break;
   }
-  return is_valid != 0 ? from : nullptr;
+  return from;
 }
 
 /// Reads one record. to: space for kMaxRecordWords words, of which `space` may be used. Returns its
@@ -64,12 +72,13 @@ const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t
   word_count = words_of(shape);
   if (word_count == 0 || word_count > space) return nullptr;
   const bool is_call = class_of(shape) == RecordClass::kCall;
-  std::uint32_t mask = 0;
+  SizeCodes codes = 0;
   if (form != PackedForm::kAsPredicted) {
-    mask = is_call ? mask_of_call(static_cast<std::uint32_t>(load(from, 1)))
-                   : static_cast<std::uint32_t>(load(from, 2));
-    from += is_call ? 1 : 2;
-    if (mask >> 2 * word_count != 0) return nullptr;
+    const std::size_t code_bytes = size_code_bytes(shape);
+    codes = static_cast<SizeCodes>(load(from, code_bytes));
+    if (is_call) codes = with_times(codes);
+    from += code_bytes;
+    if (codes >> 4 * word_count != 0) return nullptr;
   }
   std::uint64_t time = 0;
   std::uint64_t duration = 0;
@@ -87,15 +96,18 @@ const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t
   if (form == PackedForm::kAsPredicted) {
     predictor_.confirm(entry, fields);
   } else {
-    from = read_fields(from, mask, fields);
-    if (from == nullptr) return nullptr;
+    from = read_differences(from, codes, fields);
     predictor_.correct(entry, fields, shape);
   }
   Word words[kFieldCount / 2];
   std::memcpy(words, fields.vectors, sizeof words);
   words[0] |= time << 16;
   words[1] |= duration;
-  std::copy_n(words, word_count, to);
+  if (space >= std::size(words))
+    std::memcpy(to, words,
+                sizeof words);  // a fixed size; the next records overwrite what is too much
+  else
+    std::copy_n(words, word_count, to);
   return from;
 }
 

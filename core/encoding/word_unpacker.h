@@ -19,7 +19,8 @@ class WordUnpacker {
  private:
   const std::byte* read(const std::byte* from, Word* to, std::size_t space,
                         std::size_t& word_count) noexcept;
-  const std::byte* read_fields(const std::byte* from, std::uint32_t mask, Fields& fields) noexcept;
+  const std::byte* read_differences(const std::byte* from, SizeCodes codes,
+                                    Fields& fields) noexcept;
 
   RecordPredictor predictor_;
   std::uint64_t last_time_ = 0;

@@ -114,17 +114,10 @@ class Packed:
             raise Damage("packed bytes end too early")
         return int.from_bytes(self.content[begin:self.place], "little")
 
-    def difference(self):
-        """Signed, in zigzag form in LEB128."""
-        value = shift = 0
-        while True:
-            byte = self.number(1)
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value >> 1 ^ -(value & 1)
-            shift += 7
-            if shift > 28:
-                raise Damage("a number of more than 32 bits")
+    def difference(self, code):
+        """Signed, in zigzag form."""
+        value = self.number((0, 1, 2, 4)[code])
+        return value >> 1 ^ -(value & 1)
 
     def record(self, predictor, end):
         """The words of the next record, and the new end of the last record with a time."""
@@ -137,13 +130,11 @@ class Packed:
         kind, length = shape >> 4, shape & 15
         if kind > 2 or not 1 <= length <= 5:
             raise Damage("unknown shape of a record")
-        mask = self.mask(kind) if form != 0 else 0
+        codes = self.size_codes(kind, length) if form != 0 else [0] * 12
         time = end + self.number(1 << (head & 3)) & MASK if kind else 0
         duration = self.number((head >> 2 & 3) + 1) if kind == 2 else 0
         fields = [0] * 12 if form == 2 else [field + stride & MASK32 for field, stride in zip(entry.fields, entry.strides)]
-        for i in range(12):
-            if mask >> i & 1:
-                fields[i] = fields[i] + self.difference() & MASK32
+        fields = [field + self.difference(code) & MASK32 for field, code in zip(fields, codes)]
         predictor.learn(entry, is_similar, form, shape, fields)
         words = [fields[2 * i] | fields[2 * i + 1] << 32 for i in range(length)]
         if kind:
@@ -153,12 +144,16 @@ class Packed:
             words[1] |= duration
         return words, end
 
-    def mask(self, kind):
-        """Which fields differ from the prediction, as bits."""
-        if kind != 2:
-            return self.number(2)
-        stored = self.number(1)
-        return stored & 1 | (stored & ~1) << 2
+    def size_codes(self, kind, length):
+        """How many bytes the difference of each field has, as codes."""
+        places = [i for i in range(2 * length) if kind != 2 or i not in (1, 2)]
+        stored = self.number((len(places) + 3) // 4)
+        if stored >> 2 * len(places):
+            raise Damage("a size of a field that the record does not have")
+        codes = [0] * 12
+        for k, place in enumerate(places):
+            codes[place] = stored >> 2 * k & 3
+        return codes
 
 
 def unpack(content, count):
