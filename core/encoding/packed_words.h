@@ -12,10 +12,10 @@
 /// distances from the record before. The rest of a record, its fields, is stored only as far as it
 /// differs from a prediction (record_predictor.h). A packed record consists of
 /// - a head: bits 0-1 size of the gap, bits 2-3 size of the duration, bits 4-7 PackedForm;
-/// - with kNewShape: the shape;
-/// - without kAsPredicted: the size codes of the fields, in 1 to 3 bytes;
+/// - from kEntry on: the number of an entry; with kNew: the shape;
+/// - if fields are stored: their size codes, in 1 to 3 bytes;
 /// - with a time: the gap, in 1, 2, 4 or 8 bytes; of a call also the duration, in 1, 2, 3 or 4;
-/// - without kAsPredicted: each field minus its prediction, modulo 2^32, as a zigzag number, in 0,
+/// - if fields are stored: each field minus its prediction, modulo 2^32, as a zigzag number, in 0,
 ///   1, 2 or 4 bytes for size codes of 0 to 3. Sizes are stored apart from the numbers so that
 ///   neither packing nor unpacking branches on them.
 namespace megascope::encoding {
@@ -41,9 +41,12 @@ inline constexpr std::size_t kMaxRecordWords = 5;
 
 /// How the fields of a record are stored.
 enum class PackedForm : std::uint8_t {
-  kAsPredicted = 0,   ///< shape and fields are as predicted
-  kFieldsDiffer = 1,  ///< the shape is as predicted
-  kNewShape = 2       ///< the predicted fields are 0
+  kFollower = 0,         ///< 0 to 3: as an entry that followed the last record predicts
+  kFollowerDiffers = 4,  ///< 4 to 7: the record of such an entry, with fields that differ
+  kEntry = 8,            ///< as an entry predicts
+  kEntryDiffers = 9,     ///< the record of an entry, with fields that differ
+  kNewLike = 10,         ///< a new record, with the shape of an entry; differs from its fields
+  kNew = 11              ///< a new record; the predicted fields are 0
 };
 
 /// Fields of a record: field 2w is the lower half of word w, field 2w + 1 the upper half, without
@@ -90,8 +93,8 @@ inline constexpr std::size_t size_code_bytes(RecordShape shape) {
   return (fields + 3) / 4;
 }
 
-/// Most bytes of a packed record: head, shape, size codes, gap, duration, 4 bytes for each field,
-/// and 4 that are written or read beyond the last one.
+/// Most bytes of a packed record: head, entry or shape, size codes, gap, duration, 4 bytes for each
+/// field, and 4 that are written or read beyond the last one.
 inline constexpr std::size_t kMaxPackedRecordBytes = 1 + 1 + 3 + 8 + 4 +
                                                      4 * (2 * kMaxRecordWords + 1);
 

@@ -54,27 +54,59 @@ const std::byte* WordUnpacker::read_differences(const std::byte* from, SizeCodes
   return from;
 }
 
+/// Reads what the head and the next byte say of the record's fields. Returns nullptr if it is
+/// invalid.
+const std::byte* WordUnpacker::read_form(const std::byte* from, unsigned form,
+                                         Prediction& prediction) noexcept {
+  constexpr auto kEntry = static_cast<unsigned>(PackedForm::kEntry);
+  prediction = {};
+  if (form < kEntry) {
+    prediction.index = RecordPredictor::follower(predictor_.followers(),
+                                                 form % RecordPredictor::kFollowers);
+    prediction.differs = form >= static_cast<unsigned>(PackedForm::kFollowerDiffers);
+  } else {
+    const auto number = static_cast<RecordPredictor::Index>(*from++);
+    switch (static_cast<PackedForm>(form)) {
+      case PackedForm::kEntry:
+        prediction.index = number;
+        break;
+      case PackedForm::kEntryDiffers:
+        prediction.index = number;
+        prediction.differs = true;
+        break;
+      case PackedForm::kNewLike:
+        prediction.shape = predictor_[number].shape;
+        prediction.fields = predictor_[number].fields;
+        prediction.differs = prediction.is_new = true;
+        return prediction.shape != 0 ? from : nullptr;
+      case PackedForm::kNew:
+        prediction.shape = number;
+        prediction.differs = prediction.is_new = true;
+        return is_shape(number) ? from : nullptr;
+      default:
+        return nullptr;
+    }
+  }
+  const RecordPredictor::Entry& entry = predictor_[prediction.index];
+  prediction.shape = entry.shape;
+  prediction.fields = entry.predicted();
+  return prediction.shape != 0 ? from : nullptr;
+}
+
 /// Reads one record. to: space for kMaxRecordWords words, of which `space` may be used. Returns its
 /// end, or nullptr if it is invalid. from: kReadAhead bytes can be read.
 const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t space,
                                     std::size_t& word_count) noexcept {
-  RecordPredictor::Entry& entry = predictor_.next();
-  Fields fields = entry.fields + entry.stride;
   const auto head = static_cast<unsigned>(*from++);
-  const auto form = static_cast<PackedForm>(head >> 4);
-  RecordShape shape = entry.shape;
-  if (form > PackedForm::kNewShape) return nullptr;
-  if (form == PackedForm::kNewShape) {
-    shape = static_cast<RecordShape>(*from++);
-    if (!is_shape(shape)) return nullptr;
-    fields = {};
-  }
-  word_count = words_of(shape);
-  if (word_count == 0 || word_count > space) return nullptr;
-  const bool is_call = class_of(shape) == RecordClass::kCall;
+  Prediction record;
+  from = read_form(from, head >> 4, record);
+  if (from == nullptr) return nullptr;
+  word_count = words_of(record.shape);
+  if (word_count > space) return nullptr;
+  const bool is_call = class_of(record.shape) == RecordClass::kCall;
   SizeCodes codes = 0;
-  if (form != PackedForm::kAsPredicted) {
-    const std::size_t code_bytes = size_code_bytes(shape);
+  if (record.differs) {
+    const std::size_t code_bytes = size_code_bytes(record.shape);
     codes = static_cast<SizeCodes>(load(from, code_bytes));
     if (is_call) codes = with_times(codes);
     from += code_bytes;
@@ -82,7 +114,7 @@ const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t
   }
   std::uint64_t time = 0;
   std::uint64_t duration = 0;
-  if (class_of(shape) != RecordClass::kUntimed) {
+  if (class_of(record.shape) != RecordClass::kUntimed) {
     const std::size_t gap_bytes = std::size_t{1} << (head & 3);
     time = last_time_ + load(from, gap_bytes);
     from += gap_bytes;
@@ -93,14 +125,10 @@ const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t
     }
     last_time_ = time + duration;
   }
-  if (form == PackedForm::kAsPredicted) {
-    predictor_.confirm(entry, fields);
-  } else {
-    from = read_differences(from, codes, fields);
-    predictor_.correct(entry, fields, shape);
-  }
+  if (record.differs) from = read_differences(from, codes, record.fields);
+  learn(record, head >> 4);
   Word words[kFieldCount / 2];
-  std::memcpy(words, fields.vectors, sizeof words);
+  std::memcpy(words, record.fields.vectors, sizeof words);
   words[0] |= time << 16;
   words[1] |= duration;
   if (space >= std::size(words))
@@ -109,6 +137,15 @@ const std::byte* WordUnpacker::read(const std::byte* from, Word* to, std::size_t
   else
     std::copy_n(words, word_count, to);
   return from;
+}
+
+void WordUnpacker::learn(const Prediction& record, unsigned form) noexcept {
+  if (record.is_new)
+    predictor_.add(record.fields, record.shape);
+  else if (form < static_cast<unsigned>(PackedForm::kFollowerDiffers))
+    predictor_.confirm(record.index, record.fields);
+  else
+    predictor_.correct(record.index, record.fields);
 }
 
 bool WordUnpacker::unpack(std::span<const std::byte> bytes, std::span<Word> to) noexcept {

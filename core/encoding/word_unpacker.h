@@ -17,6 +17,16 @@ class WordUnpacker {
   bool unpack(std::span<const std::byte> bytes, std::span<Word> to) noexcept;
 
  private:
+  /// What is known of a record before its differences are read.
+  struct Prediction {
+    Fields fields;
+    RecordShape shape;
+    RecordPredictor::Index index;  ///< its entry, unless it is new
+    bool differs;
+    bool is_new;
+  };
+  const std::byte* read_form(const std::byte* from, unsigned form, Prediction& prediction) noexcept;
+  void learn(const Prediction& record, unsigned form) noexcept;
   const std::byte* read(const std::byte* from, Word* to, std::size_t space,
                         std::size_t& word_count) noexcept;
   const std::byte* read_differences(const std::byte* from, SizeCodes codes,

@@ -97,6 +97,30 @@ TEST_F(WordPackerTest, MessagesThatFollowNoRuleTakeHalf) {
   EXPECT_LE(expect_same(words), kMessages * 14);
 }
 
+TEST_F(WordPackerTest, LoopsOfMoreRecordsThanAreRememberedAreKept) {
+  for (const std::int32_t peers : {254, 255, 256, 700}) {
+    Words words;
+    for (int round = 0; round < 5; ++round) {
+      for (std::int32_t peer = 0; peer < peers; ++peer)
+        call(words, 10, {FactKind::kSend, {pack_words(peer, 7), pack_words(64, kNoRequest)}});
+    }
+    const std::size_t bytes = expect_same(words);
+    if (peers < 255) EXPECT_LE(bytes, static_cast<std::size_t>(peers) * (10 + 4 * 5));
+  }
+}
+
+TEST_F(WordPackerTest, RecordsThatFollowEachOtherInTurnsAreFound) {
+  Words words;
+  constexpr std::size_t kRounds = 2000;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    call(words, 10, {FactKind::kSend, {pack_words(1, 7), pack_words(64, kNoRequest)}});
+    for (std::size_t again = below(4); again > 0; --again)
+      call(words, 11, {FactKind::kRecv, {pack_words(2, 7), pack_words(64, kNoRequest)}});
+  }
+  const std::size_t calls = words.size() / 4;
+  EXPECT_LE(expect_same(words), calls * 4 + 40) << "no call takes more than its times";
+}
+
 TEST_F(WordPackerTest, AnyWordsAreKept) {
   for (int round = 0; round < 300; ++round) {
     Words words(below(300));

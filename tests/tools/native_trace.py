@@ -17,7 +17,7 @@ CALLS, DEFINITIONS, ANNOTATIONS, FREE = 1, 2, 3, 4
 REGION = 2  # kind of a definition
 DURATION, REPEATED = 17, 60  # kinds of facts
 NO_COMMUNICATOR = 0xFFFF
-K0, K1, K2, K3 = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
+K0 = 0x9E3779B97F4A7C15
 
 Header = collections.namedtuple("Header", "version rank size end_state losses")
 Region = collections.namedtuple("Region", "id name role paradigm group")
@@ -57,48 +57,44 @@ def checksum(header, packed):
 
 
 class Entry:
-    """What a table of the predictor knows about a record."""
+    """A record that was seen, and what followed it."""
 
-    def __init__(self):
-        self.fields, self.strides, self.shape, self.tag = [0] * 12, [0] * 12, 0, 0
+    def __init__(self, fields, shape):
+        self.fields, self.strides, self.shape, self.followers = fields, [0] * 12, shape, [0] * 4
+
+    def predicted(self):
+        return [field + stride & MASK32 for field, stride in zip(self.fields, self.strides)]
+
+
+def small(difference):
+    """A difference modulo 2^32, if it is from -1024 to 1023; else 0."""
+    return difference if (difference + 1024 & MASK32) < 2048 else 0
 
 
 class Predictor:
     """Predicts shape and fields of the next record of a chunk from those before it."""
 
     def __init__(self):
-        self.exact = [[Entry(), Entry()] for _ in range(128)]
-        self.oldest = [0] * 128
-        self.similar = [Entry() for _ in range(64)]
-        self.context = self.kinds = self.h1 = self.h2 = self.run = 0
+        self.entries = [Entry([0] * 12, 0) for _ in range(256)]
+        self.last = self.newest = 0
 
-    def entry(self):
-        """For the next record: an entry, and whether it is one of `similar`."""
-        for entry in self.exact[self.context >> 57]:
-            if entry.tag == self.context >> 16 & MASK32 | 1:
-                return entry, False
-        return self.similar[(self.kinds * K0 & MASK) >> 58], True
+    def confirm(self, number, fields):
+        self.entries[number].fields, self.last = fields, number
 
-    def learn(self, entry, is_similar, form, shape, fields):
-        """From a record for which that entry was the prediction."""
-        if form != 0:
-            same = entry.shape == shape
-            strides = [field - before & MASK32 if same else 0 for field, before in zip(fields, entry.fields)]
-            entry.strides = [0 if is_similar and 64 < stride < (1 << 32) - 64 else stride for stride in strides]
-        entry.fields, entry.shape = fields, shape
-        if is_similar:
-            pair = self.context >> 57
-            exact = self.exact[pair][self.oldest[pair]]
-            exact.fields, exact.strides, exact.shape, exact.tag = fields, [0] * 12, shape, self.context >> 16 & MASK32 | 1
-            self.oldest[pair] ^= 1
-        h = ((fields[0] ^ fields[2]) + (fields[3] << 32)) * K0 & MASK
-        if shape >> 4 != 1:
-            h ^= (fields[4] + (fields[6] << 32)) * K1 & MASK
-        h ^= h >> 32
-        self.run = min(self.run + 1, 31) if h == self.h1 else 0
-        self.context = h * K0 + self.h1 * K1 + self.h2 * K2 + self.run * K3 & MASK
-        self.h1, self.h2 = h, self.h1
-        self.kinds = (self.kinds << 32) + fields[0] & 0x00FFFFFF00FFFFFF
+    def correct(self, number, fields):
+        entry, before = self.entries[number], self.entries[self.last]
+        entry.strides = [small(field - old & MASK32) for field, old in zip(fields, entry.fields)]
+        entry.fields = fields
+        if number not in before.followers:
+            before.followers = [number] + before.followers[:3]
+        self.last = number
+
+    def add(self, fields, shape):
+        self.newest = self.newest % 255 + 1
+        self.entries[self.newest] = Entry(fields, shape)
+        before = self.entries[self.last]
+        before.followers = [self.newest] + before.followers[:3]
+        self.last = self.newest
 
 
 class Packed:
@@ -123,19 +119,25 @@ class Packed:
         """The words of the next record, and the new end of the last record with a time."""
         head = self.number(1)
         form = head >> 4
-        if form > 2:
+        if form > 11:
             raise Damage("unknown form of a record")
-        entry, is_similar = predictor.entry()
-        shape = self.number(1) if form == 2 else entry.shape
+        number = predictor.entries[predictor.last].followers[form & 3] if form < 8 else self.number(1)
+        entry = predictor.entries[number]
+        shape = number if form == 11 else entry.shape
         kind, length = shape >> 4, shape & 15
         if kind > 2 or not 1 <= length <= 5:
             raise Damage("unknown shape of a record")
-        codes = self.size_codes(kind, length) if form != 0 else [0] * 12
+        codes = [0] * 12 if form < 4 or form == 8 else self.size_codes(kind, length)
         time = end + self.number(1 << (head & 3)) & MASK if kind else 0
         duration = self.number((head >> 2 & 3) + 1) if kind == 2 else 0
-        fields = [0] * 12 if form == 2 else [field + stride & MASK32 for field, stride in zip(entry.fields, entry.strides)]
+        fields = [0] * 12 if form == 11 else entry.fields if form == 10 else entry.predicted()
         fields = [field + self.difference(code) & MASK32 for field, code in zip(fields, codes)]
-        predictor.learn(entry, is_similar, form, shape, fields)
+        if form < 4:
+            predictor.confirm(number, fields)
+        elif form < 10:
+            predictor.correct(number, fields)
+        else:
+            predictor.add(fields, shape)
         words = [fields[2 * i] | fields[2 * i + 1] << 32 for i in range(length)]
         if kind:
             words[0] |= time << 16 & MASK
