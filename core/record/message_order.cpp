@@ -2,8 +2,8 @@
 
 #include "core/base/hash.h"
 #include "core/base/id_map.h"
+#include "core/record/flow_ids.h"
 #include "core/record/merged_calls.h"
-#include "core/record/message_series.h"
 #include "core/record/request_map.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace megascope {
 
 /// The pass over one process's calls. A *posting* is a send or receive in posting order. It holds
-/// the hash of its series; 0 if it belongs to none. Slots of locations refer to postings by index +
+/// its series; 0 if it belongs to none. Slots of locations refer to postings by index +
 /// 1.
 class MessageScan {
  public:
@@ -116,13 +116,13 @@ class MessageScan {
       if (posting == 0) continue;
       if (posting != last) count = &counts[posting];
       last = posting;
-      posting = MessageSeries::name(posting, (*count)++);
+      posting = FlowIds::of_message(posting, (*count)++);
     }
   }
 
   const RecordSource& source_;
   std::int32_t world_rank_;
-  MessageSeries series_;
+  FlowIds series_;
   std::vector<std::uint64_t> postings_;
   RequestMap<std::uint64_t> open_;  ///< posting of each request in flight
   RequestMap<bool> probed_;         ///< requests that a matched probe created

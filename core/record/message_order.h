@@ -9,8 +9,8 @@
 
 namespace megascope {
 
-/// Gives every message of one process an identifier that sender and receiver compute independently:
-/// a hash of the message's series and of its number in the series. A series consists of the
+/// Gives every message of one process an identifier that sender and receiver compute independently
+/// from the message's series and its number in the series (FlowIds). A series consists of the
 /// messages with one communicator (global name), sender, receiver (world ranks) and tag. By MPI's
 /// non-overtaking rule (MPI-4.1 §3.5) the n-th send of a series matches the n-th receive that was
 /// posted for it. A wildcard receive belongs to the series of the message that it received. A

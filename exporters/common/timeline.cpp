@@ -38,21 +38,21 @@ std::uint64_t Timeline::Cursor::next_time_ns() const {
 Timeline::Timeline(const RecordSource& source, std::int32_t world_rank, const MessageOrder& order)
     : regions_(source.process(world_rank)) {
   for (const LocationDefinition& location : source.process(world_rank).locations) {
-    Cursor cursor;
-    cursor.location = location.id;
-    cursor.stream = source.calls(world_rank, location.id);
-    cursor.points = source.points(world_rank, location.id);
-    cursor.regions = &regions_;
-    cursor.flow_ids = order.flow_ids(location.id);
-    cursor.fetch();
-    cursor.fetch_point();
-    if (!cursor.is_at_end()) cursors_.push_back(std::move(cursor));
+    auto cursor = std::make_unique<Cursor>();
+    cursor->location = location.id;
+    cursor->stream = source.calls(world_rank, location.id);
+    cursor->points = source.points(world_rank, location.id);
+    cursor->regions = &regions_;
+    cursor->flow_ids = order.flow_ids(location.id);
+    cursor->fetch();
+    cursor->fetch_point();
+    if (!cursor->is_at_end()) cursors_.push_back(std::move(cursor));
   }
   std::ranges::make_heap(cursors_, is_later);
 }
 
-bool Timeline::is_later(const Cursor& a, const Cursor& b) {
-  return std::pair(a.next_time_ns(), a.location) > std::pair(b.next_time_ns(), b.location);
+bool Timeline::is_later(const std::unique_ptr<Cursor>& a, const std::unique_ptr<Cursor>& b) {
+  return std::pair(a->next_time_ns(), a->location) > std::pair(b->next_time_ns(), b->location);
 }
 
 bool Timeline::next(Event& event) {
@@ -60,7 +60,7 @@ bool Timeline::next(Event& event) {
   has_current_ = !cursors_.empty();
   if (!has_current_) return false;
   std::ranges::pop_heap(cursors_, is_later);
-  Cursor& cursor = cursors_.back();
+  Cursor& cursor = *cursors_.back();
   event.location = cursor.location;
   if (cursor.reports_next()) {
     report(cursor, event);
@@ -73,7 +73,7 @@ bool Timeline::next(Event& event) {
 }
 
 void Timeline::settle() {
-  Cursor& cursor = cursors_.back();
+  Cursor& cursor = *cursors_.back();
   if (cursor.is_entered) cursor.fetch();
   if (cursor.is_reported) cursor.fetch_point();
   if (cursor.is_at_end()) {

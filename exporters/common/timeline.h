@@ -85,7 +85,7 @@ class Timeline {
 
   /// Advances the current cursor beyond the event returned last, and puts it back into the heap.
   void settle();
-  static bool is_later(const Cursor& a, const Cursor& b);
+  static bool is_later(const std::unique_ptr<Cursor>& a, const std::unique_ptr<Cursor>& b);
   static void enter(Cursor& cursor, Event& event);
   static void leave(Cursor& cursor, Event& event);
   static void report(Cursor& cursor, Event& event);
@@ -93,7 +93,7 @@ class Timeline {
   UserRegions regions_;
   /// The cursors as a heap, in which the earliest event is first. If has_current_, the last element
   /// is not in the heap: it is the cursor of the event that was returned last.
-  std::vector<Cursor> cursors_;
+  std::vector<std::unique_ptr<Cursor>> cursors_;
   bool has_current_ = false;
 };
 

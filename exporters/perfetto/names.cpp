@@ -6,7 +6,9 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include <algorithm>
 #include <map>
+#include <string>
 #include <string_view>
 
 namespace megascope::perfetto {
@@ -23,8 +25,10 @@ void add_string(protozero::pbf_writer& interned, std::uint32_t field, std::uint6
 
 }  // namespace
 
-Names::Names(const ProcessDefinitions& process)
-    : first_window_(comm(static_cast<CommId>(process.comms.size()))) {
+Names::Names(const ProcessDefinitions& process, PacketStream& packets)
+    : process_(process),
+      packets_(packets),
+      first_window_(comm(static_cast<CommId>(process.comms.size()))) {
   protozero::pbf_writer writer(interned_);
   std::map<std::string, std::uint32_t> categories;
   const auto category_iid = [&](const std::string& category) {
@@ -33,15 +37,11 @@ Names::Names(const ProcessDefinitions& process)
     if (is_new) add_string(writer, InternedData::kEventCategories, entry->second, category);
     return entry->second;
   };
-  add_string(writer, InternedData::kEventNames, kUnknownRegion.name, "unknown region");
-  category_iid("unknown");
-  std::uint32_t last_name = kUnknownRegion.name;
+  regions_.assign(1, {0, category_iid("unknown")});
   for (const RegionDefinition& region : process.regions) {
-    if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, kUnknownRegion);
-    add_string(writer, InternedData::kEventNames, ++last_name, region.name);
-    regions_[region.id] = {last_name, category_iid(timeline::category(region))};
+    if (region.id >= regions_.size()) regions_.resize(region.id + std::size_t{1}, regions_.front());
+    if (region.id != kNoRegion) regions_[region.id] = {0, category_iid(timeline::category(region))};
   }
-  first_free_name_ = std::uint64_t{last_name} + 1;
   first_free_category_ = categories.size() + 1;
   for (std::size_t i = 0; i < timeline::kArgumentNameCount; ++i) {
     const auto name = static_cast<timeline::ArgumentName>(i);
@@ -67,6 +67,20 @@ Names::Names(const ProcessDefinitions& process)
     add_string(writer, InternedData::kDebugAnnotationStringValues, call_site(site.id),
                place_of(site));
   }
+}
+
+std::uint32_t Names::define_event_name(std::string_view name) {
+  std::string interned;
+  protozero::pbf_writer writer(interned);
+  add_string(writer, InternedData::kEventNames, ++last_name_, name);
+  packets_.put(schema::TracePacket::kInternedData, interned);
+  return last_name_;
+}
+
+void Names::define_region(Region& region, RegionId id) {
+  const auto definition = std::ranges::find(process_.regions, id, &RegionDefinition::id);
+  region.name = define_event_name(definition != process_.regions.end() ? definition->name
+                                                                       : "unknown region");
 }
 
 }  // namespace megascope::perfetto

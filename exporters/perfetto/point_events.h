@@ -17,7 +17,7 @@ namespace megascope::perfetto {
 class PointEvents {
  public:
   /// All arguments must outlive this object.
-  PointEvents(const ProcessDefinitions& process, const Names& names, PacketStream& packets)
+  PointEvents(const ProcessDefinitions& process, Names& names, PacketStream& packets)
       : process_(process), names_(names), packets_(packets) {}
 
   /// Writes a point. event: of kind kPoint; events must be added in time order. thread_uuid: track
@@ -38,7 +38,7 @@ class PointEvents {
   void add_range_track(std::uint64_t uuid);
 
   const ProcessDefinitions& process_;
-  const Names& names_;
+  Names& names_;
   PacketStream& packets_;
   std::vector<bool> is_seen_;  ///< by CounterId
   RangeLanes lanes_;

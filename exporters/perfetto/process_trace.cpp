@@ -32,15 +32,14 @@ ProcessTrace::ProcessTrace(const RecordSource& source, std::int32_t world_rank,
       process_(source.process(world_rank)),
       world_rank_(world_rank),
       world_ranks_(process_),
-      names_(process_),
       packets_(file, static_cast<std::uint32_t>(world_rank) + 1),
-      waits_(annotations, world_rank, packets_),
+      names_(process_, packets_),
+      waits_(annotations, world_rank, names_, packets_),
       points_(process_, names_, packets_),
-      open_(process_.locations.size()) {
-  for (const CommDefinition& comm : process_.comms) {
-    const bool has_others = rank_count(comm.members) + rank_count(comm.remote_members) > 1;
-    comm_seeds_.push_back(has_others ? comm.global_name : 0);
-  }
+      open_(process_.locations.size()),
+      flow_ids_(process_) {
+  for (const CommDefinition& comm : process_.comms)
+    has_others_.push_back(rank_count(comm.members) + rank_count(comm.remote_members) > 1);
   const auto main = std::ranges::find_if(process_.locations, &LocationDefinition::is_main);
   if (main != process_.locations.end()) main_location_ = main->id;
 }
@@ -76,10 +75,8 @@ std::uint64_t ProcessTrace::lane_uuid(std::uint32_t lane) const {
 }
 
 void ProcessTrace::write_preamble() {
-  packets_.put_first(
-      source_.start_realtime_ns(), thread_uuid(main_location_),
-      names_.interned() + waits_.interned(names_.first_free_name(), Names::kFirstFreeArgument,
-                                          names_.first_free_category()));
+  packets_.put_first(source_.start_realtime_ns(), thread_uuid(main_location_),
+                     names_.interned() + waits_.interned());
   write_process_track();
   for (const LocationDefinition& location : process_.locations) write_thread_track(location);
 }
@@ -204,6 +201,7 @@ void ProcessTrace::add_arguments(const CallArguments& arguments) {
 // is not marked as terminating, because with inaccurate clocks its end may precede its start, and a
 // terminated flow would then be lost.
 void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) {
+  starting_.clear();
   std::size_t message = 0;
   const auto next_flow = [&] {
     return message < event.flow_ids.size() ? event.flow_ids[message++] : 0;
@@ -211,29 +209,37 @@ void ProcessTrace::collect_flows(const timeline::Event& event, OpenCalls& open) 
   const events::Handler handler{
       [&](events::Send) {
         const std::uint64_t flow_id = next_flow();
-        if (flow_id == 0) return;
-        event_.reserve(FieldBuffer::kMaxNumberBytes);
-        event_.fixed64(TrackEvent::kFlowIds, flow_id);
+        if (flow_id != 0) starting_.push_back(flow_id);
       },
       [&](events::Receive) {
         const std::uint64_t flow_id = next_flow();
         if (flow_id != 0) open.flows.push_back(flow_id);
       },
-      [this](events::Collective collective) { add_collective_flow(collective); },
+      [this](events::Collective collective) {
+        const CommId comm = collective.comm();
+        if (comm < has_others_.size() && has_others_[comm])
+          starting_.push_back(flow_ids_.of_collective(comm, collective.sequence()));
+      },
       events::Ignores<events::PostedReceive, events::MatchedProbe, events::FoundMessage,
                       events::Completion, events::RequestUse, events::CollectiveCompletion,
                       events::CommChange, events::RmaOperation, events::RmaSync, events::WindowUse,
                       events::FileTransfer, events::FileUse, events::FileCollective, events::Error,
                       events::LocalBytes, events::CallSite, events::Value, events::Left>()};
   for (const Fact& fact : event.call->facts) events::visit(fact, handler);
+  add_flows(starting_);
 }
 
-void ProcessTrace::add_collective_flow(events::Collective collective) {
-  const CommId comm = collective.comm();
-  if (comm >= comm_seeds_.size() || comm_seeds_[comm] == 0) return;
-  event_.reserve(FieldBuffer::kMaxNumberBytes);
-  event_.fixed64(TrackEvent::kFlowIds,
-                 collective_flow_id(comm_seeds_[comm], collective.sequence()));
+// Short ids are written as varints, which only the deprecated field allows: 4 to 9 bytes instead of
+// 10. If an event has both fields, readers ignore the deprecated one.
+void ProcessTrace::add_flows(std::span<const std::uint64_t> ids) {
+  event_.reserve(ids.size() * FieldBuffer::kMaxNumberBytes);
+  const bool is_short = std::ranges::all_of(ids, FlowIds::is_short);
+  for (const std::uint64_t id : ids) {
+    if (is_short)
+      event_.number(TrackEvent::kFlowIdsOld, id);
+    else
+      event_.fixed64(TrackEvent::kFlowIds, id);
+  }
 }
 
 void ProcessTrace::start_operations(const timeline::Event& event) {
@@ -312,9 +318,7 @@ void ProcessTrace::leave(const timeline::Event& event) {
   event_.clear();
   event_.number(TrackEvent::kType, TrackEvent::kSliceEnd);
   add_track(event.location);
-  event_.reserve((open.flows.size() - marks.flow) * FieldBuffer::kMaxNumberBytes);
-  for (std::size_t i = marks.flow; i < open.flows.size(); ++i)
-    event_.fixed64(TrackEvent::kFlowIds, open.flows[i]);
+  add_flows(std::span(open.flows).subspan(marks.flow));
   open.flows.resize(marks.flow);
   packets_.put_event(event.time_ns, event_.bytes());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/record/flow_ids.h"
 #include "core/record/source.h"
 #include "core/record/world_ranks.h"
 #include "exporters/common/call_arguments.h"
@@ -13,6 +14,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace megascope::perfetto {
@@ -71,7 +73,7 @@ class ProcessTrace {
   void begin_slice(RegionId region);
   void add_track(LocationId location);
   void add_arguments(const timeline::CallArguments& arguments);
-  void add_collective_flow(events::Collective collective);
+  void add_flows(std::span<const std::uint64_t> ids);
   void start_operation(const timeline::Event& event, const Fact& fact, RequestId request);
   void collect_flows(const timeline::Event& event, OpenCalls& open);
   void start_operations(const timeline::Event& event);
@@ -87,16 +89,17 @@ class ProcessTrace {
   std::int32_t world_rank_;
   LocationId main_location_ = 0;
   WorldRanks world_ranks_;
-  Names names_;
   PacketStream packets_;
+  Names names_;
   FieldBuffer event_;
   FieldBuffer annotation_;
   OperationLanes lanes_;
   WaitSlices waits_;
   PointEvents points_;
   std::vector<OpenCalls> open_;  ///< by location
-  /// By CommId: the global name of the communicator; 0 if it has only one member.
-  std::vector<std::uint64_t> comm_seeds_;
+  FlowIds flow_ids_;
+  std::vector<bool> has_others_;         ///< by CommId: it has several members
+  std::vector<std::uint64_t> starting_;  ///< flows of the call that is entered
   std::uint64_t slice_count_ = 0;
   std::uint64_t lost_operation_count_ = 0;
 };

@@ -86,7 +86,8 @@ struct TrackEvent {
   static constexpr std::uint32_t kCategories = 22;
   static constexpr std::uint32_t kName = 23;
   static constexpr std::uint32_t kDoubleCounterValue = 44;
-  static constexpr std::uint32_t kFlowIds = 47;
+  static constexpr std::uint32_t kFlowIdsOld = 36;  ///< as kFlowIds, but varints
+  static constexpr std::uint32_t kFlowIds = 47;     ///< fixed64
 
   static constexpr std::uint32_t kSliceBegin = 1;  ///< value of type
   static constexpr std::uint32_t kSliceEnd = 2;

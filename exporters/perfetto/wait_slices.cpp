@@ -1,6 +1,5 @@
 #include "exporters/perfetto/wait_slices.h"
 
-#include "exporters/common/utf8.h"
 #include "exporters/perfetto/schema.h"
 
 #include <protozero/pbf_writer.hpp>
@@ -14,36 +13,36 @@ using schema::DebugAnnotation;
 using schema::InternedData;
 using schema::TrackEvent;
 
-WaitSlices::WaitSlices(const Annotations* annotations, std::int32_t world_rank,
+constexpr std::uint64_t kWaitsFor = Names::kFirstFreeArgument;
+constexpr std::uint64_t kSeconds = kWaitsFor + 1;
+
+WaitSlices::WaitSlices(const Annotations* annotations, std::int32_t world_rank, Names& names,
                        PacketStream& packets)
-    : annotations_(annotations), packets_(packets) {
+    : annotations_(annotations), strings_(names), packets_(packets) {
   if (annotations == nullptr) return;
   waits_ = annotations->waits_of(world_rank);
   cursor_ = timeline::WaitCursor(waits_);
 }
 
-std::string WaitSlices::interned(std::uint64_t first_name, std::uint64_t first_argument,
-                                 std::uint64_t category) {
+std::string WaitSlices::interned() {
   std::string content;
   if (is_empty()) return content;
   protozero::pbf_writer writer(content);
   const auto add = [&writer](std::uint32_t field, std::uint64_t iid, const std::string& text) {
     protozero::pbf_writer entry(writer, field);
     entry.add_uint64(schema::InternedString::kIid, iid);
-    entry.add_string(schema::InternedString::kName, timeline::valid_utf8(text));
+    entry.add_string(schema::InternedString::kName, text);
   };
-  for (const WaitAnnotation& wait : waits_) {
-    const auto [entry, is_new] = names_.try_emplace({wait.kind, wait.waits_for},
-                                                    first_name + names_.size());
-    if (is_new)
-      add(InternedData::kEventNames, entry->second, timeline::wait_name(*annotations_, wait));
-  }
-  add(InternedData::kDebugAnnotationNames, first_argument, "waits_for");
-  add(InternedData::kDebugAnnotationNames, first_argument + 1, "seconds");
-  add(InternedData::kEventCategories, category, "wait");
-  first_argument_ = first_argument;
-  category_ = category;
+  add(InternedData::kDebugAnnotationNames, kWaitsFor, "waits_for");
+  add(InternedData::kDebugAnnotationNames, kSeconds, "seconds");
+  add(InternedData::kEventCategories, strings_.first_free_category(), "wait");
   return content;
+}
+
+std::uint64_t WaitSlices::name_of(const WaitAnnotation& wait) {
+  const auto [entry, is_new] = names_.try_emplace({wait.kind, wait.waits_for}, 0);
+  if (is_new) entry->second = strings_.define_event_name(timeline::wait_name(*annotations_, wait));
+  return entry->second;
 }
 
 void WaitSlices::end(std::size_t index, std::uint64_t time_ns) {
@@ -73,15 +72,15 @@ void WaitSlices::entered(const timeline::Event& event, std::uint64_t track_uuid)
   event_.clear();
   event_.reserve(16 * FieldBuffer::kMaxNumberBytes);
   event_.number(TrackEvent::kType, TrackEvent::kSliceBegin);
-  event_.number(TrackEvent::kNameIid, names_.at({wait->kind, wait->waits_for}));
-  event_.number(TrackEvent::kCategoryIids, category_);
+  event_.number(TrackEvent::kNameIid, name_of(*wait));
+  event_.number(TrackEvent::kCategoryIids, strings_.first_free_category());
   event_.number(TrackEvent::kTrackUuid, track_uuid);
   argument_.clear();
-  argument_.number(DebugAnnotation::kNameIid, first_argument_);
+  argument_.number(DebugAnnotation::kNameIid, kWaitsFor);
   argument_.number(DebugAnnotation::kIntValue, static_cast<std::uint64_t>(wait->waits_for));
   event_.message(TrackEvent::kDebugAnnotations, argument_.bytes());
   argument_.clear();
-  argument_.number(DebugAnnotation::kNameIid, first_argument_ + 1);
+  argument_.number(DebugAnnotation::kNameIid, kSeconds);
   argument_.fixed64(
       DebugAnnotation::kDoubleValue,
       std::bit_cast<std::uint64_t>(static_cast<double>(wait->end_ns - wait->begin_ns) / 1e9));

@@ -3,6 +3,7 @@
 #include "core/record/annotation.h"
 #include "exporters/common/timeline.h"
 #include "exporters/common/wait_cursor.h"
+#include "exporters/perfetto/names.h"
 #include "exporters/perfetto/packet_stream.h"
 
 #include <cstdint>
@@ -17,14 +18,14 @@ namespace megascope::perfetto {
 /// the kind and the rank, because the viewer colors slices by name and ignores numbers.
 class WaitSlices {
  public:
-  /// annotations: may be null. annotations and packets must outlive this object.
-  WaitSlices(const Annotations* annotations, std::int32_t world_rank, PacketStream& packets);
+  /// annotations: may be null. All other arguments must outlive this object, annotations too.
+  WaitSlices(const Annotations* annotations, std::int32_t world_rank, Names& names,
+             PacketStream& packets);
 
   bool is_empty() const { return cursor_.is_empty(); }
-  /// Returns content for the process's InternedData message. It defines event names with iids from
-  /// first_name on, argument names from first_argument on, and one category.
-  std::string interned(std::uint64_t first_name, std::uint64_t first_argument,
-                       std::uint64_t category);
+  /// Returns content for the process's InternedData message. It defines argument names with iids
+  /// from Names::kFirstFreeArgument on, and one category.
+  std::string interned();
 
   /// Ends the waits that end before the event. Call it before writing the event.
   void before(const timeline::Event& event);
@@ -41,15 +42,15 @@ class WaitSlices {
     LocationId location;
   };
   void end(std::size_t index, std::uint64_t time_ns);
+  std::uint64_t name_of(const WaitAnnotation& wait);
 
   const Annotations* annotations_;
   std::span<const WaitAnnotation> waits_;
   timeline::WaitCursor cursor_;
+  Names& strings_;
   PacketStream& packets_;
   /// iids of event names, by kind of the wait and rank waited for.
   std::map<std::pair<std::uint32_t, std::int32_t>, std::uint64_t> names_;
-  std::uint64_t first_argument_ = 0;
-  std::uint64_t category_ = 0;
   std::vector<Open> open_;  ///< at most one for each location
   FieldBuffer event_;
   FieldBuffer argument_;

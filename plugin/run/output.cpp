@@ -164,7 +164,7 @@ std::string command_line() {
 namespace {
 
 /// Estimated size of the exports of `process_count` processes. A 16-byte call becomes two OTF2
-/// events of 12 bytes, a 32-byte call becomes five; a Perfetto slice takes up to 63 bytes.
+/// events of 12 bytes, a 32-byte call becomes five; a Perfetto slice takes about 60 bytes.
 std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kGrowth = 4;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;

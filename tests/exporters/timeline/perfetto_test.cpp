@@ -94,6 +94,31 @@ TEST(Perfetto, StandsMoreOperationsAtOnceThanItShows) {
   EXPECT_EQ(report["answers"][0][0]["open"], 0);
 }
 
+// Readers ignore short ids in an event that also has others.
+TEST(Perfetto, ConnectsMessagesOfOneCallWithIdsOfBothKinds) {
+  MEGASCOPE_NEEDS_JUDGE();
+  constexpr std::int32_t kLargeTag = 1 << 20;
+  SampleProcess rank0(0, 4);
+  rank0.call("MPI_Send", 10, 15, {send(1, 7, 8)});
+  rank0.call("MPI_Send", 20, 25, {send(1, kLargeTag, 8)});
+  rank0.call("MPI_Send", 30, 35, {send(1, 8, 8)});
+  SampleProcess rank1(1, 4);
+  rank1.call("MPI_Irecv", 1, 2, {recv_request(1, 0, 7, 8)});
+  rank1.call("MPI_Irecv", 3, 4, {recv_request(2, 0, kLargeTag, 8)});
+  rank1.call("MPI_Waitall", 50, 60, {recv_complete(1, 0, 7, 8), recv_complete(2, 0, kLargeTag, 8)});
+  rank1.call("MPI_Recv", 70, 80, {recv(0, 8, 8)});
+  const TemporaryDirectory directory;
+  exported({rank0, rank1}, directory.path());
+  const json report = judged(
+      directory.path() + kFile,
+      {"SELECT a.ts AS start, b.name AS name FROM flow JOIN slice a ON a.id = flow.slice_out "
+       "JOIN slice b ON b.id = flow.slice_in ORDER BY a.ts"});
+  EXPECT_THAT(report["problems"], IsEmpty());
+  EXPECT_EQ(report["answers"][0], (json::array({{{"start", 10}, {"name", "MPI_Waitall"}},
+                                                {{"start", 20}, {"name", "MPI_Waitall"}},
+                                                {{"start", 30}, {"name", "MPI_Recv"}}})));
+}
+
 /// A rank with two counters more than the format has tracks for; these and the one before are set
 /// twice.
 class ManyCounters final : public RecordSource {
