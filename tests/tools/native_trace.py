@@ -15,7 +15,7 @@ CHUNK_HEADER = 128
 CHUNK_MAGIC = b"CHNK"
 CALLS, DEFINITIONS, ANNOTATIONS, FREE = 1, 2, 3, 4
 REGION = 2  # kind of a definition
-DURATION, REPEATED = 17, 60  # kinds of facts
+DURATION, REPEATED, UNCERTAIN = 17, 60, 67  # kinds of facts
 NO_COMMUNICATOR = 0xFFFF
 K0, K1, K2, K3 = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93
 
@@ -258,6 +258,7 @@ class Call:
 
     def __init__(self, region, entry, duration, communicator, kind):
         self.region, self.entry, self.duration, self.communicator, self.kind, self.repeated = region, entry, duration, communicator, kind, 1
+        self.uncertain = 0
 
     def add(self, words):
         """A fact that follows the record."""
@@ -266,6 +267,8 @@ class Call:
             self.repeated = words[0] >> 32
         if kind == DURATION:
             self.duration = words[2] & (1 << 48) - 1
+        if kind == UNCERTAIN:
+            self.uncertain = words[2] & (1 << 48) - 1
 
 
 def signed_time(word):
