@@ -109,12 +109,12 @@ def added_instructions(graph, library):
 
 
 def ours_below(graph, node, is_ours):
-    """Its own, those of the recording body that it jumps to, and of what these call of ours."""
+    """Its own, those of the body that it jumps to, and of what these call of ours."""
     total = graph.own[node]
     for callee, (_, instructions) in graph.edges[node].items():
         if not is_ours(callee) or any(word in callee[1] for word in NOW_AND_THEN):
             continue
-        total += ours_below(graph, callee, is_ours) if re.search("::record[(<]", callee[1]) else instructions
+        total += ours_below(graph, callee, is_ours) if re.search("::(record|poll)[(<]", callee[1]) else instructions
     return total
 
 

@@ -180,7 +180,7 @@ void RankReader::add_receive(const Call& call, events::Receive receive) {
   if (other < 0) return;
   transfers_.received({name_of_comm_[receive.comm()], static_cast<std::size_t>(other), index_,
                        receive.tag(), receive.bytes()},
-                      posted_ns, call.enter_ns, call.leave_ns, result_.steps.size());
+                      posted_ns, latest_entry_ns(call), call.leave_ns, result_.steps.size());
 }
 
 /// Notes a message. Returns the index of the other end's rank; negative if it has none.

@@ -133,6 +133,8 @@ bool CallDecoder::decode_fact(std::size_t available) {
   } else if (kind == FactKind::kRepeated) {
     held_.count = std::max<std::uint32_t>(fact.request, 1);
     held_.inside_ns = std::min(fact.bytes, held_.leave_ns - held_.enter_ns);
+  } else if (kind == FactKind::kUncertain) {
+    held_.uncertain_ns = fact.bytes;
   } else if (resolve(fact)) {
     if (held_.comm == kNoComm && is_on_comm_of_call(kind)) {
       held_.comm = fact.comm;  // too large a number for the call's own field

@@ -105,7 +105,7 @@ std::size_t CallDecoder::add_completions(std::span<const Word> words, Profile& p
   for (; end < words.size() && (words[end] & 0xFFFF) == kShortFact; ++end) {
     const auto kind = static_cast<FactKind>((words[end] >> 16) & 0xFF);
     if (kind == FactKind::kNone || kind > kLastFactKind || kind == FactKind::kDuration ||
-        kind == FactKind::kRepeated)
+        kind == FactKind::kRepeated || kind == FactKind::kUncertain)
       return 0;
   }
   if (end == words.size() || !is_region(words[end])) return 0;

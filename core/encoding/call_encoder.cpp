@@ -70,6 +70,8 @@ std::vector<Fact> CallEncoder::split(const Call& call, std::span<const Fact> fac
   if (call.count > 1)
     rest.insert(rest.begin(),
                 {.kind = FactKind::kRepeated, .request = call.count, .bytes = call.inside_ns});
+  if (call.uncertain_ns != 0)
+    rest.push_back({.kind = FactKind::kUncertain, .bytes = call.uncertain_ns});
   return rest;
 }
 

@@ -76,6 +76,7 @@ inline Fact folded_rma(FactKind kind, CommId comm, const Word* words) {
   call.depth = static_cast<std::uint8_t>((second >> 56) & kDepthMask);
   call.is_pending = false;
   call.count = 1;
+  call.uncertain_ns = 0;
   fact_count = 0;
   if (kind == FactKind::kNone) return size;
   fact_count = 1;

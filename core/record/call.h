@@ -10,7 +10,7 @@ namespace megascope {
 /// Kind of a fact. A fact is something that a call did in addition to its entry and return. The
 /// kinds are sorted by subject. The comments name the corresponding OTF2 event and the fields of
 /// Fact that are set. The numbers are stored in traces. A new kind needs a number that was never
-/// used (the next one is 67), a change of kLastFactKind, and a case in events::dispatch()
+/// used (the next one is 68), a change of kLastFactKind, and a case in events::dispatch()
 /// (event_view.h).
 enum class FactKind : std::uint8_t {
   kNone = 0,
@@ -116,9 +116,11 @@ enum class FactKind : std::uint8_t {
   kRepeated = 60,  ///< the record stands for `request` consecutive calls without result. The calls
                    ///< took `bytes` ticks together. The duration of the record is the time from the
                    ///< first entry to the last return
+  kUncertain = 67,  ///< the call ended a series of unsuccessful calls whose entries were not timed.
+                    ///< Its entry lies within `bytes` ticks after the entry in the record
 };
 /// The kind with the highest number. Decoders refuse kinds with higher numbers.
-inline constexpr FactKind kLastFactKind = FactKind::kCancelRequested;
+inline constexpr FactKind kLastFactKind = FactKind::kUncertain;
 
 struct Fact {
   FactKind kind = FactKind::kNone;
@@ -191,6 +193,9 @@ struct Call {
                             ///< probes without result
   std::uint64_t inside_ns = 0;  ///< time spent in these calls; set only if count > 1. time_inside()
                                 ///< handles both cases
+  std::uint64_t uncertain_ns = 0;  ///< the call was entered between enter_ns and as much later: it
+                                   ///< is a test or probe that ended a long series of unsuccessful
+                                   ///< calls. latest_entry_ns() handles all cases
   bool is_pending = false;  ///< the call had not returned at the end of the trace; leave_ns is the
                             ///< end of the trace
   std::span<const Fact> facts;  ///< in order; valid until the next call of CallStream::next()
@@ -202,6 +207,13 @@ struct Call {
 /// Returns the time spent in the call, or in the calls that it stands for.
 constexpr std::uint64_t time_inside(const Call& call) {
   return call.count > 1 ? call.inside_ns : call.leave_ns - call.enter_ns;
+}
+
+/// Returns the latest time at which the call can have been entered. What counts waiting in the call
+/// counts from then on.
+constexpr std::uint64_t latest_entry_ns(const Call& call) {
+  const std::uint64_t duration_ns = call.leave_ns - call.enter_ns;
+  return call.enter_ns + (call.uncertain_ns < duration_ns ? call.uncertain_ns : duration_ns);
 }
 
 /// Calls of one location in order of entry: an enclosing call comes before the calls inside of it.

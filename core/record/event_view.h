@@ -179,6 +179,7 @@ template <class Function>
     case FactKind::kDuration:
     case FactKind::kSendrecv:
     case FactKind::kRepeated:
+    case FactKind::kUncertain:
       break;
   }
 }

@@ -8,7 +8,7 @@
 namespace megascope {
 
 /// Identifiers of messages and collectives for timelines. All processes that take part compute the
-/// same identifier independently. Decision: docs/decisions/0016-short-flow-ids.md. Any thread may
+/// same identifier independently. Decision: docs/decisions/0017-short-flow-ids.md. Any thread may
 /// read. 0: no identifier.
 ///
 /// An identifier is *short* (is_short) if communicator, ranks, tag and number fit into it. Short

@@ -12,6 +12,8 @@ LocationStream::LocationStream(const TraceFile& file, LocationId location, const
 bool LocationStream::next(Call& call) {
   if (!next_ticks(call)) return false;
   const std::uint64_t ticks = call.leave_ns - call.enter_ns;
+  if (call.uncertain_ns != 0)
+    call.uncertain_ns = map_.to_ns(latest_entry_ns(call)) - map_.to_ns(call.enter_ns);
   call.enter_ns = map_.to_ns(call.enter_ns);
   call.leave_ns = map_.to_ns(call.leave_ns);
   if (call.count > 1 && ticks != 0) {

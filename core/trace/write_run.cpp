@@ -38,6 +38,8 @@ Status write_process(const RecordSource& source, std::int32_t rank, const std::s
   for (std::size_t i = 0; i < process.locations.size() && status.is_ok(); ++i) {
     const auto calls = source.calls(rank, process.locations[i].id);
     for (Call call; status.is_ok() && calls->next(call);) {
+      if (call.uncertain_ns != 0)
+        call.uncertain_ns = ticks_at(clock, latest_entry_ns(call)) - ticks_at(clock, call.enter_ns);
       call.enter_ns = ticks_at(clock, call.enter_ns);
       call.leave_ns = ticks_at(clock, call.leave_ns);
       status = writer.add(process.locations[i].id, call);

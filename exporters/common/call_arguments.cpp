@@ -35,7 +35,8 @@ constexpr std::array<std::string_view, kFirstValueName> kNames{"comm",
                                                                "call_count",
                                                                "call_site",
                                                                "remote_world",
-                                                               "ready"};
+                                                               "ready",
+                                                               "entry_uncertain_ns"};
 
 }  // namespace
 
@@ -212,6 +213,7 @@ CallArguments CallArguments::of(const Call& call, const WorldRanks& world_ranks,
   if (summary.error)
     result.add(ArgumentName::kError, Argument::Kind::kNumber, summary.error->code());
   if (call.count > 1) result.add_number(ArgumentName::kCallCount, call.count);
+  if (call.uncertain_ns != 0) result.add_number(ArgumentName::kUncertain, call.uncertain_ns);
   if (summary.site)
     result.add(ArgumentName::kCallSite, Argument::Kind::kCallSite, summary.site->site());
   if (summary.was_left) result.add(ArgumentName::kLeft, Argument::Kind::kTrue);

@@ -42,6 +42,7 @@ enum class ArgumentName : std::uint8_t {
   kCallSite,          ///< call site
   kRemoteWorld,       ///< inter-world communicator
   kReady,             ///< a tested request can complete
+  kUncertain,         ///< time after the call's begin, in ns, within which it was entered
   kFirstValue,        ///< first name of the values in value_fact.h
 };
 inline constexpr std::size_t kFirstValueName = static_cast<std::size_t>(ArgumentName::kFirstValue);

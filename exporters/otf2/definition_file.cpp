@@ -96,6 +96,9 @@ void DefinitionFile::write_attributes() {
               text("number of consecutive unsuccessful calls that this call represents"),
               OTF2_TYPE_UINT64);
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
+              static_cast<std::uint32_t>(EventAttribute::kUncertain), text("entry_uncertain_ns"),
+              text("the call was entered within so many ns after this event"), OTF2_TYPE_UINT64);
+  calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), text("remote_world"),
               text("the communicator of the call, which connects to another MPI_COMM_WORLD"),
               OTF2_TYPE_STRING);

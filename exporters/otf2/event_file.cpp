@@ -172,13 +172,17 @@ bool EventFile::describe(const Call& call) {
     calls_.make(OTF2_AttributeList_AddUint64, attributes_,
                 static_cast<std::uint32_t>(EventAttribute::kCallCount), call.count);
   }
+  if (call.uncertain_ns != 0) {
+    calls_.make(OTF2_AttributeList_AddUint64, attributes_,
+                static_cast<std::uint32_t>(EventAttribute::kUncertain), call.uncertain_ns);
+  }
   const std::uint32_t world = process_.ids.remote_world(call.comm);
   if (world != ProcessIds::kNoText) {
     calls_.make(OTF2_AttributeList_AddStringRef, attributes_,
                 static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), world);
   }
   const bool has_call_site = describe_call_site(call);
-  return has_call_site || call.count > 1 || world != ProcessIds::kNoText;
+  return has_call_site || call.count > 1 || call.uncertain_ns != 0 || world != ProcessIds::kNoText;
 }
 
 bool EventFile::describe_call_site(const Call& call) {

@@ -28,6 +28,8 @@ enum class EventAttribute : std::uint32_t {
   kMpiError,  ///< int64 on a Leave: the error code that the call returned
   /// uint64 on an Enter: number of consecutive unsuccessful calls that this call represents.
   kCallCount,
+  /// uint64 on an Enter: time in ns after the Enter within which the call was entered.
+  kUncertain,
   /// String on an Enter: the communicator of the call, if it connects to another world.
   kRemoteWorld,
   kComm,  ///< on a Leave with kFoundSource, kFoundTag and kFoundBytes: the communicator of the

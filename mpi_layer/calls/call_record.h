@@ -29,6 +29,10 @@ struct CallRecord {
   CommState* state = nullptr;  ///< state of `comm`
   std::uint64_t run_key = 0;   ///< tests and probes: identifies the request or communicator
                                ///< (coalesced_polls.h)
+  std::uint64_t poll_key = 0;  ///< MpiThread::Run::poll_key, and `probed` of it
+  std::uint64_t probed = 0;
+  bool is_untimed = false;  ///< tests and probes: the entry was not timed; enter_ticks is the last
+                            ///< reading of the clock before it
   bool continues_run = false;  ///< tests and probes: the call continues the thread's sequence of
                                ///< coalesced polls if it finds nothing
   bool is_fruitless = false;   ///< the call is a test or probe and found nothing

@@ -122,8 +122,14 @@ struct Wrapper<F, Result (*)(Args...)> {
   /// (wrappers are always optimised, see CMakeLists.txt).
   [[gnu::always_inline]] static Result call(Args... args) {
     const std::uint8_t selected = g_selected[static_cast<unsigned>(F)];
-    if ((t_thread->gate[kInterface] & selected) != 0) [[likely]]
+    const unsigned open = t_thread->gate[kInterface] & selected;
+    if (open != 0) [[likely]] {
+      if constexpr (may_repeat(F)) {
+        if ((open & kRecords) != 0 && coalesced_polls::is_untimed<F>(*t_thread, args...))
+          return poll(args...);
+      }
       return record(args...);
+    }
     if (selected == 0 || recorder() == nullptr) return pmpi<F>()(args...);
     return begin(args...);
   }
@@ -138,6 +144,35 @@ struct Wrapper<F, Result (*)(Args...)> {
     return record(args...);
   }
 
+  /// An untimed call (coalesced_polls.h).
+  [[gnu::noinline]] static Result poll(Args... args) {
+    MpiThread& thread = *t_thread;
+    const auto horizon = Polling<F>::prepare(thread, args...);
+    thread.active_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    thread.depth = 1;
+    thread.buffer->pending().words[0] = thread.run.mark_word;
+    const Result rc = pmpi<F>()(args...);
+    if (!leave_mpi(thread, {.frame = 0})) return rc;
+    if (Polling<F>::has_found(rc, args...) || !coalesced_polls::count(thread)) [[unlikely]]
+      record_untimed(rc, horizon, args...);
+    return rc;
+  }
+
+  /// Records an untimed call that found something, failed, or inside of which calls were recorded.
+  [[gnu::noinline]] static void record_untimed(Result rc, std::uint32_t horizon, Args... args) {
+    MpiThread& thread = *t_thread;
+    const std::uint64_t leave_ticks = clock::ticks(thread.use_tsc);
+    CallRecord call;
+    call.fn = F;
+    call.enter_ticks = thread.run.last_ticks;
+    call.is_untimed = true;
+    call.continues_run = thread.run.end == thread.buffer->cursor();
+    Polling<F>::restore(thread, call, horizon, args...);
+    Semantics<F>::complete(thread, call, rc, args...);
+    coalesced_polls::settle_entry(thread, call, leave_ticks);
+    write_or_begin<F>(thread, call, leave_ticks, rc);
+  }
+
   [[gnu::noinline]] static Result record(Args... args) {
     MpiThread* thread = t_thread;
     Nesting nesting{.frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0))};
@@ -148,6 +183,7 @@ struct Wrapper<F, Result (*)(Args...)> {
       return pmpi<F>()(args...);
     call.enter_ticks = clock::ticks(thread->use_tsc);
     Semantics<F>::describe(*thread, call, args...);
+    if constexpr (may_repeat(F)) Polling<F>::identify(call, args...);
     look_at_run<F>(*thread, call, __builtin_return_address(0));
     if (call.depth == 0) mark(*thread->buffer, call);
     enter_mpi(*thread, call, nesting);

@@ -14,8 +14,14 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 RankUpdateProgressTick g_rank_updates = nullptr;
 
-double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
+/// The moment of the first call.
+const clock::Moment& origin_of_rate(bool use_tsc) noexcept {
   static const clock::Moment origin = clock::measure_moment(use_tsc);
+  return origin;
+}
+
+double ticks_per_ns(bool use_tsc, std::uint64_t now_ticks) noexcept {
+  const clock::Moment& origin = origin_of_rate(use_tsc);
   const auto ns = static_cast<double>(std::max<std::uint64_t>(
       clock::monotonic_ns() - static_cast<std::uint64_t>(origin.monotonic_ns), 1));
   return now_ticks > origin.ticks ? static_cast<double>(now_ticks - origin.ticks) / ns : 1.0;
@@ -38,6 +44,15 @@ std::uint64_t read_at_return(MpiThread& thread, double ticks_per_ns) noexcept {
 }
 
 }  // namespace
+
+std::uint64_t ticks_per_us(bool use_tsc) noexcept {
+  constexpr std::int64_t kMeasuredNs = 50'000;
+  const clock::Moment& origin = origin_of_rate(use_tsc);
+  const clock::Moment now = clock::measure_moment(use_tsc);
+  const std::int64_t time_ns = now.monotonic_ns - origin.monotonic_ns;
+  if (time_ns < kMeasuredNs || now.ticks <= origin.ticks) return 0;
+  return (now.ticks - origin.ticks) * 1000 / static_cast<std::uint64_t>(time_ns);
+}
 
 void begin_progress_ticks(MpiThread& thread) noexcept {
   thread.next_progress_ticks = 0;

@@ -29,6 +29,10 @@ void progress_tick(MpiThread& thread, std::uint64_t leave_ticks) noexcept;
 /// thread.reads_at_entry.
 void read_at_entry(MpiThread& thread) noexcept;
 
+/// Returns the ticks of a microsecond; 0 in the first 50 us after the first call, when the rate of
+/// the clock cannot be measured.
+std::uint64_t ticks_per_us(bool use_tsc) noexcept;
+
 /// A function that progresses rank updates and returns the time until its next call in ns. nullptr
 /// if there are no rank updates.
 using RankUpdateProgressTick = std::uint64_t (*)() noexcept;

@@ -57,21 +57,30 @@ struct MpiThread {
                         ///< used at the largest depth, which several calls may have
 
   /// The thread's sequence of coalesced polls (coalesced_polls.h). If fn is kNone, there is no
-  /// sequence. `fact` contains the number of calls if there are two or more.
+  /// sequence. `fact` contains the number of calls if there are two or more, and the time in them.
   struct Run {
     Fn fn;
-    std::uint32_t unmeasured;  ///< number of further calls whose return is not timed
-    std::uint64_t key;         ///< request or communicator
-    encoding::Word* call;      ///< the record; valid while end is the buffer's cursor
-    encoding::Word* fact;      ///< null while there is one call
+    std::uint32_t untimed;  ///< number of further calls that are not timed, before the next reading
+    std::uint32_t planned;  ///< value of `untimed` at the last reading
+    std::uint32_t reading_count;
+    std::uint64_t key;           ///< request or communicator
+    std::uint64_t poll_key;      ///< what Polling<fn>::continues() compares
+    std::uint64_t probed;        ///< probes: source and tag that the last timed call searched for
+    std::uint64_t last_ticks;    ///< last reading of the clock: the return of a call
+    std::uint64_t dense_count;   ///< number of calls since the last gap
+    std::uint64_t period_ticks;  ///< time from call to call before the last reading
+    encoding::Word mark_word;    ///< word 0 of the mark while an untimed call is in MPI
+    encoding::Word* call;        ///< the record; valid while end is the buffer's cursor
+    encoding::Word* fact;        ///< null while there is one call
     encoding::Word* end;
     encoding::Word first_word;  ///< word 0 of the record. If the mark of the pending call has this
                                 ///< word, all calls of the sequence have returned
     std::uint64_t enter_ticks;
-    std::uint64_t busy_ticks;     ///< time in the calls
-    std::uint64_t typical_ticks;  ///< time of the last measured call
+    std::uint64_t typical_ticks;  ///< time in MPI of the last timed call
   };
   Run run;
+  std::uint64_t ticks_per_us;  ///< 0: not known yet
+  std::uint64_t timed_polls;   ///< number of polls after a gap that are timed
 
   // Encoded facts of the call that is being recorded.
   std::uint32_t staged_words;

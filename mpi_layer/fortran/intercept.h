@@ -102,7 +102,7 @@ struct Wrapper<F, R, I, int (*)(Args...)> {
     const auto pmpi_procedure = pmpi<
         I, R, decltype(static_cast<void>(A), static_cast<void*>(nullptr))..., void*,
         decltype(static_cast<void>(L), static_cast<void*>(nullptr))...>();
-    call.enter_ticks = clock::ticks(thread.use_tsc);
+    read_entry<F>(thread, call);
     if constexpr (kHasSemantics<F>) {
       std::tuple<Argument<F, Args>...> arguments{
           Argument<F, Args>(thread, passed[A], length_of<A>(passed))...};

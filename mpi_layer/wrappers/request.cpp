@@ -1,6 +1,7 @@
 #include "mpi_layer/semantics/request.h"
 
 #include "mpi_layer/lookup/c_symbol.h"
+#include "mpi_layer/semantics/polls.h"
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 

@@ -68,6 +68,11 @@ void add_rich_calls(SampleProcess& process) {
   call("MPI_Waitall", 6'000'000'400, 6'000'000'900);
   process.last_call().count = 12;
   process.last_call().inside_ns = 400;
+  call("MPI_Waitall", 6'000'001'000, 6'000'002'000, {recv_complete(5, 1, 9, 64)});
+  process.last_call().uncertain_ns = 900;
+  call("MPI_Waitall", 6'000'002'000, 12'000'002'000);
+  process.last_call().uncertain_ns = 6'000'000'000;
+  call("MPI_Send", 12'000'002'100, 12'000'002'200);
 }
 
 /// Regions that begin and end with each other, and others that begin where these end: `depth` alone
@@ -97,6 +102,8 @@ void expect_same_calls(const RecordSource& expected, const RecordSource& found, 
     EXPECT_EQ(a.comm, b.comm) << i;
     EXPECT_EQ(a.depth, b.depth) << i;
     EXPECT_EQ(a.count, b.count) << i;
+    EXPECT_EQ(a.uncertain_ns, b.uncertain_ns) << i;
+    EXPECT_EQ(latest_entry_ns(a), latest_entry_ns(b)) << i;
     EXPECT_EQ(std::vector<Fact>(a.facts.begin(), a.facts.end()),
               std::vector<Fact>(b.facts.begin(), b.facts.end()))
         << i;
@@ -166,7 +173,7 @@ TEST_F(TraceWriterTest, AClockOfItsOwnIsPlacedByTheSystemsTime) {
   EXPECT_EQ(call.enter_ns, 2'010u);  // 10 ns after a start that the system's time puts 2 µs late
   while (calls->next(call)) {
   }
-  EXPECT_NEAR(static_cast<double>(call.enter_ns), 6'000'000'400.0 * (1 + 100e-6) + 2'000, 1.0);
+  EXPECT_NEAR(static_cast<double>(call.enter_ns), 12'000'002'100.0 * (1 + 100e-6) + 2'000, 1.0);
 }
 
 TEST_F(TraceWriterTest, TheSameCallsAreTheSameBytes) {

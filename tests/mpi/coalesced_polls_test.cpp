@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Tests and probes that find nothing, again and again: one record with the exact number of calls.
@@ -214,6 +215,84 @@ const Scenario kMany(
       }
       EXPECT_EQ(tests, 60000);
       EXPECT_EQ(sizes, 30000);
+    });
+
+/// Series that are long enough for calls without times, and chunks that become full between them.
+const Scenario kLongSeries(
+    "Spin.KeepsTheCountOfLongSeriesOverFullBuffers",
+    [](const Who&) {
+      int in = 0;
+      int size = 0;
+      std::array<MPI_Request, 2> requests{};
+      for (MPI_Request& request : requests)
+        MPI_Irecv(&in, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &request);
+      int flag = 0;
+      int index = 0;
+      for (int i = 0; i < 10000; ++i) {
+        for (int test = 0; test < 20; ++test) MPI_Test(requests.data(), &flag, MPI_STATUS_IGNORE);
+        for (int test = 0; test < 20; ++test)
+          MPI_Testany(2, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
+        MPI_Comm_size(MPI_COMM_SELF, &size);
+      }
+      for (MPI_Request& request : requests) {
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+      }
+    },
+    nullptr, {1},
+    [](const Recorded& run) {
+      long tests = 0;
+      long tests_of_any = 0;
+      long whole = 0;
+      for (const std::string& line : run.lines(0)) {  // a full buffer cuts a series in two
+        long times = 1;
+        std::sscanf(line.c_str(), "MPI_Test times %ld", &times);
+        std::sscanf(line.c_str(), "MPI_Testany times %ld", &times);
+        if (line.starts_with("MPI_Testany"))
+          tests_of_any += times;
+        else if (line.starts_with("MPI_Test"))
+          tests += times;
+        whole += times == 20 ? 1 : 0;
+      }
+      EXPECT_EQ(tests, 200000);
+      EXPECT_EQ(tests_of_any, 200000);
+      EXPECT_GT(whole, 19900);
+    });
+
+/// The requests of an array change places between tests without a call of MPI.
+const Scenario kMoved(
+    "Spin.TellsWhichOfTheRequestsOfAnArrayIsFound",
+    [](const Who& me) {
+      if (me.rank == 0) {
+        int out = 7;
+        MPI_Recv(nullptr, 0, MPI_INT, 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (const double end = PMPI_Wtime() + 0.002; PMPI_Wtime() < end;) {
+        }
+        MPI_Send(&out, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
+        return;
+      }
+      std::array<int, 2> in{};
+      std::array<MPI_Request, 2> requests{};
+      for (int i = 0; i < 2; ++i)
+        MPI_Irecv(&in[at(i)], 1, MPI_INT, 0, 3 + 2 * i, MPI_COMM_WORLD, &requests[at(i)]);
+      MPI_Send(nullptr, 0, MPI_INT, 0, 4, MPI_COMM_WORLD);
+      int flag = 0;
+      int index = 0;
+      while (flag == 0) {
+        std::swap(requests[0], requests[1]);
+        MPI_Testany(2, requests.data(), &index, &flag, MPI_STATUS_IGNORE);
+      }
+      expect(in[0] == 7, "the message");
+      MPI_Request& other = requests[at(1 - index)];
+      MPI_Cancel(&other);
+      MPI_Wait(&other, MPI_STATUS_IGNORE);
+    },
+    nullptr, {2},
+    [](const Recorded& run) {
+      int finds = 0;
+      for (const std::string& line : run.lines(1))
+        finds += line == "MPI_Testany | received r1 in world from 0 tag 3 bytes 4" ? 1 : 0;
+      EXPECT_EQ(finds, 1);
     });
 
 }  // namespace

@@ -15,7 +15,7 @@ CHUNK_HEADER = 128
 CHUNK_MAGIC = b"CHNK"
 CALLS, DEFINITIONS, ANNOTATIONS, FREE = 1, 2, 3, 4
 REGION = 2  # kind of a definition
-DURATION, REPEATED = 17, 60  # kinds of facts
+DURATION, REPEATED, UNCERTAIN = 17, 60, 67  # kinds of facts
 NO_COMMUNICATOR = 0xFFFF
 K0 = 0x9E3779B97F4A7C15
 
@@ -255,6 +255,7 @@ class Call:
 
     def __init__(self, region, entry, duration, communicator, kind):
         self.region, self.entry, self.duration, self.communicator, self.kind, self.repeated = region, entry, duration, communicator, kind, 1
+        self.uncertain = 0
 
     def add(self, words):
         """A fact that follows the record."""
@@ -263,6 +264,8 @@ class Call:
             self.repeated = words[0] >> 32
         if kind == DURATION:
             self.duration = words[2] & (1 << 48) - 1
+        if kind == UNCERTAIN:
+            self.uncertain = words[2] & (1 << 48) - 1
 
 
 def signed_time(word):
