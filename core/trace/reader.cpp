@@ -77,6 +77,19 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   return Status::ok();
 }
 
+std::size_t TraceFile::unpacked_bytes() const {
+  std::size_t bytes = used_bytes_;
+  const auto add_saved = [&bytes](const Chunks& chunks) {
+    for (const Chunk& chunk : chunks) {
+      const std::size_t unpacked = chunk.word_count * sizeof(encoding::Word);
+      if (chunk.is_packed) bytes += unpacked - std::min(unpacked, chunk.content.size());
+    }
+  };
+  std::ranges::for_each(locations_, add_saved);
+  std::ranges::for_each(hooks_, add_saved);
+  return bytes;
+}
+
 void TraceFile::release(const Chunk& chunk) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(chunk.content.data());
   const auto mapped = reinterpret_cast<std::uintptr_t>(mapping_);

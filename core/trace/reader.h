@@ -52,6 +52,8 @@ class TraceFile {
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
   /// Returns the number of bytes in use; the file may have more space.
   std::size_t used_bytes() const { return used_bytes_; }
+  /// Returns the number of bytes that would be in use if no chunk were packed.
+  std::size_t unpacked_bytes() const;
   std::uint32_t format_version() const { return version_; }
 
   /// Reads the call that the location's thread had entered and not left when the trace ended.
