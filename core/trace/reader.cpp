@@ -40,9 +40,13 @@ Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& resu
 Status TraceFile::open(const files::Base& directory, const std::string& name,
                        std::unique_ptr<TraceFile>& result) {
   constexpr int kMaxTries = 32;
+  Extent last;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
+    const Extent now = result->extent();
+    if (now == last) return status;  // it is damaged: its process was killed, or records no call
+    last = now;
   }
   return Status::ok();  // chunks that were overwritten meanwhile look the same; the present content
                         // is valid

@@ -85,8 +85,17 @@ class TraceFile {
   std::size_t add_chunk(const ChunkHeader* at, std::size_t space);
   void add_records(const Chunk& chunk, const ChunkHeader& header);
   void note_damage();
+  /// What a running process changes by recording a call.
+  struct Extent {
+    std::uint64_t damaged_count = 0;
+    std::uint64_t used_bytes = 0;
+    std::uint64_t end_ticks = 0;
+
+    bool operator==(const Extent&) const = default;
+  };
+  Extent extent() const { return {damaged_count_, used_bytes_, definitions_.info.end_ticks}; }
   bool is_running() const { return definitions_.info.end_state == EndState::kRunning; }
-  static void keep_whole_copies(Chunks& chunks);
+  void keep_whole_copies(Chunks& chunks);
   bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();
   static Status open_once(const files::Base& directory, const std::string& name,
