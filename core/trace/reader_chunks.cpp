@@ -35,6 +35,11 @@ std::size_t copy_header(const ChunkHeader& from, HeaderBytes& to) {
   return from.used_bytes.load(std::memory_order_acquire);
 }
 
+bool is_chunk(const ChunkHeader& header) {
+  return header.magic == kChunkMagic && header.chunk_bytes >= kChunkAlignment &&
+         header.chunk_bytes % kChunkAlignment == 0 && header.chunk_bytes <= kMaxChunkBytes;
+}
+
 }  // namespace
 
 void TraceFile::scan_chunks() {
@@ -43,10 +48,7 @@ void TraceFile::scan_chunks() {
   bool is_damaged = false;  // behind a chunk that is counted as damage already, in its content
   while (at + sizeof(ChunkHeader) <= bytes_.size()) {
     const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
-    const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
-                          chunk->chunk_bytes % kChunkAlignment == 0 &&
-                          chunk->chunk_bytes <= kMaxChunkBytes;
-    if (!is_chunk) {
+    if (!is_chunk(*chunk)) {
       // Reserved space that was never used is all zero; anything else is damage. Chunks begin at
       // page boundaries.
       if (chunk->magic != 0 && !is_damaged) note_damage();
@@ -118,14 +120,18 @@ bool TraceFile::hold_open_chunks() {
   return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
 }
 
-/// Adds a chunk. Returns its size in the file; 0 if it is packed and damaged.
+/// Adds a chunk. Returns its size in the file; 0 if it is damaged, so that
+/// its size is unknown.
 std::size_t TraceFile::add_chunk(const ChunkHeader* at, std::size_t space) {
   HeaderBytes bytes;
   const std::uint64_t used = copy_header(*at, bytes);
   const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
+  if (!is_chunk(header)) {  // it was one: the file has just been changed
+    note_damage();
+    return 0;
+  }
   const std::size_t chunk_bytes = header.chunk_bytes;
   const std::size_t end = std::min<std::size_t>({used, chunk_bytes, space});
-  if (chunk_bytes < kChunkAlignment) return 0;  // the process has just changed it
   if (used < sizeof(ChunkHeader) || used > chunk_bytes) note_damage();
   if (end < used)
     is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped

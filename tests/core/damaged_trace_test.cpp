@@ -5,10 +5,13 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sys/inotify.h>
+#include <thread>
 #include <unistd.h>
 
 /// Traces with damaged chunks, of processes that were killed: their header says that they run.
@@ -136,6 +139,32 @@ TEST_F(DamagedTraceTest, IsReadTwiceAtMostIfTheChunkBeforeTheLastIsMissing) {
   const auto file = opened(damaged, open_count);
   EXPECT_EQ(comms_of(*file).size(), 53u);
   EXPECT_LE(open_count, 2);
+}
+
+/// The size of a chunk changes while the file is read: to one that is not possible, and back.
+TEST_F(DamagedTraceTest, ASizeThatChangesCostsItsChunkOnly) {
+  Damaged trace(
+      SampleTrace().events(0, 0, 100, calls_from(0, 50)).events(1, 0, 200, calls_from(50, 3)));
+  const std::atomic_ref<std::uint32_t> size(trace.chunk(0).chunk_bytes);
+  std::atomic<bool> is_done{false};
+  std::thread writer([&] {
+    while (!is_done) {
+      size = kChunkAlignment + sizeof(Word);
+      for (int i = 0; i < 1000; ++i) is_done.load();
+      size = kChunkAlignment;
+      for (int i = 0; i < 1000; ++i) is_done.load();
+    }
+  });
+  int missing_count = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < end) {
+    std::unique_ptr<TraceFile> file;
+    ASSERT_TRUE(TraceFile::parse(trace.bytes(), file).is_ok());
+    if (file->definitions().locations.size() < 2 || file->chunks(1).empty()) ++missing_count;
+  }
+  is_done = true;
+  writer.join();
+  EXPECT_EQ(missing_count, 0);
 }
 
 }  // namespace
