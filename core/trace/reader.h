@@ -9,6 +9,8 @@
 #include "core/trace/layout.h"
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +37,8 @@ class TraceFile {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
+  /// Returns the definitions and the losses. A packed chunk with a right checksum that does not
+  /// unpack is counted as lost when a stream reads it: read the losses when no stream is in use.
   const ProcessDefinitions& definitions() const { return definitions_; }
   /// Returns the call sites, so that the caller can add function, file and line. No other thread
   /// may read the trace meanwhile.
@@ -74,6 +78,9 @@ class TraceFile {
   using Chunks = std::vector<Chunk>;
   const Chunks& chunks(LocationId location) const { return locations_[location]; }
   const Chunks& hook_chunks(LocationId location) const { return hooks_[location]; }
+  /// Counts a chunk that does not unpack as damage (LossCause::kDamaged), once, unless the running
+  /// process has replaced it since. For streams; any thread.
+  void note_unreadable(const Chunk& chunk) const;
   /// Drops a chunk from memory after reading. It is read from the file again if needed.
   void release(const Chunk& chunk) const;
 
@@ -106,7 +113,9 @@ class TraceFile {
 
   std::span<const std::byte> bytes_;
   void* mapping_ = nullptr;
-  ProcessDefinitions definitions_;
+  mutable ProcessDefinitions definitions_;  ///< note_unreadable() changes the losses
+  mutable std::mutex unreadable_mutex_;
+  mutable std::set<const ChunkHeader*> unreadable_;
   std::vector<Chunks> locations_;
   std::vector<Chunks> hooks_;  ///< by LocationId, as locations_
   std::vector<std::unique_ptr<encoding::Word[]>>

@@ -1,3 +1,4 @@
+#include "core/trace/chunk_words.h"
 #include "core/trace/clock_bounds.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/reader.h"
@@ -35,6 +36,11 @@ std::size_t copy_header(const ChunkHeader& from, HeaderBytes& to) {
   return from.used_bytes.load(std::memory_order_acquire);
 }
 
+/// Returns whether the records of a chunk can be read.
+bool unpacks(const TraceFile::Chunk& chunk) {
+  return !chunk.is_packed || ChunkWords().read(chunk).size() == chunk.word_count;
+}
+
 bool is_chunk(const ChunkHeader& header) {
   return header.magic == kChunkMagic && header.chunk_bytes >= kChunkAlignment &&
          header.chunk_bytes % kChunkAlignment == 0 && header.chunk_bytes <= kMaxChunkBytes;
@@ -67,17 +73,24 @@ void TraceFile::scan_chunks() {
 }
 
 /// Removes duplicates: a copied chunk may occur twice, or its copy be incomplete. The one with more
-/// records has everything.
+/// records has everything, unless it is packed and does not unpack.
 void TraceFile::keep_whole_copies(Chunks& chunks) {
   std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     if (a.sequence != b.sequence) return a.sequence < b.sequence;
     if (a.word_count != b.word_count) return a.word_count > b.word_count;
     return a.header > b.header;  // after the chunk that it was copied from, and not written again
   });
-  const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
-    return a.sequence == b.sequence;
-  });
-  chunks.erase(end, chunks.end());
+  Chunks kept;
+  for (auto first = chunks.begin(); first != chunks.end();) {
+    const auto end = std::find_if(
+        first, chunks.end(), [&](const Chunk& chunk) { return chunk.sequence != first->sequence; });
+    auto whole = first;
+    if (end - first > 1) whole = std::find_if(first, end, unpacks);
+    for (auto damaged = first; damaged != whole; ++damaged) note_damage();
+    if (whole != end) kept.push_back(*whole);
+    first = end;
+  }
+  chunks = std::move(kept);
 }
 
 /// Takes a snapshot of a location's last chunk, which the process may reuse while it is read, after
@@ -167,6 +180,16 @@ std::size_t TraceFile::add_chunk(const ChunkHeader* at, std::size_t space) {
 void TraceFile::note_damage() {
   ++damaged_count_;
   if (is_running()) is_one_moment_ = false;
+}
+
+void TraceFile::note_unreadable(const Chunk& chunk) const {
+  const bool was_replaced = chunk.may_change &&
+                            (!chunk.is_packed ||
+                             checksum_of(*chunk.header, chunk.content) != chunk.checksum);
+  if (was_replaced) return;
+  const std::lock_guard lock(unreadable_mutex_);
+  if (unreadable_.insert(chunk.header).second)
+    ++definitions_.losses[static_cast<std::size_t>(LossCause::kDamaged)];
 }
 
 /// Adds a chunk of calls or annotations to its location.

@@ -141,6 +141,37 @@ TEST_F(DamagedTraceTest, IsReadTwiceAtMostIfTheChunkBeforeTheLastIsMissing) {
   EXPECT_LE(open_count, 2);
 }
 
+/// A chunk whose checksum is right, but which does not unpack. No recorder writes it.
+TEST_F(DamagedTraceTest, ACopyThatDoesNotUnpackDoesNotReplaceOneThatDoes) {
+  SampleTrace trace;
+  trace.events(0, 0, 100, calls_from(0, 50)).pack();
+  trace.events(0, 0, 100, calls_from(0, 50)).events(0, 1, 200, calls_from(50, 3));
+  Damaged damaged(trace);
+  damaged.chunk(0).packed_words += 2;
+  damaged.sum_up(0);
+  std::unique_ptr<TraceFile> file;
+  ASSERT_TRUE(TraceFile::parse(damaged.bytes(), file).is_ok());
+  EXPECT_EQ(comms_of(*file).size(), 53u);
+  EXPECT_EQ(damage_of(*file), 1u);
+}
+
+TEST_F(DamagedTraceTest, AChunkThatDoesNotUnpackIsCountedOnceWhenItIsRead) {
+  Damaged trace(SampleTrace()
+                    .events(0, 0, 100, calls_from(0, 50))
+                    .events(0, 1, 200, calls_from(50, 50))
+                    .events(0, 2, 300, calls_from(100, 3))
+                    .pack());
+  trace.chunk(1).packed_words += 2;
+  trace.sum_up(1);
+  std::unique_ptr<TraceFile> file;
+  ASSERT_TRUE(TraceFile::parse(trace.bytes(), file).is_ok());
+  EXPECT_EQ(damage_of(*file), 0u);
+  EXPECT_EQ(comms_of(*file).size(), 53u);
+  EXPECT_EQ(damage_of(*file), 1u);
+  EXPECT_EQ(comms_of(*file).size(), 53u);
+  EXPECT_EQ(damage_of(*file), 1u);
+}
+
 /// The size of a chunk changes while the file is read: to one that is not possible, and back.
 TEST_F(DamagedTraceTest, ASizeThatChangesCostsItsChunkOnly) {
   Damaged trace(
