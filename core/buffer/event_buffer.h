@@ -3,6 +3,7 @@
 #include "core/encoding/call_decoder.h"
 #include "core/profile/profile.h"
 #include "core/trace/chunk_store.h"
+#include "core/trace/flight_chunks.h"
 #include "core/trace/hook_decoder.h"
 #include "core/trace/layout.h"
 #include "core/trace/sealed_chunk.h"
@@ -84,7 +85,7 @@ class EventBuffer {
   trace::ChunkHeader* replace_full(std::uint64_t calls) noexcept;
   trace::ChunkHeader* move_on(trace::ChunkHeader* to, std::uint64_t calls) noexcept;
   bool write_for_oldest(const trace::SealedChunk& sealed, std::uint64_t calls) noexcept;
-  void note_kept(trace::ChunkStore::Offset offset, std::size_t bytes, std::uint64_t calls) noexcept;
+  void note_kept(const trace::FlightChunks::Kept& chunk) noexcept;
   trace::ChunkHeader* discard_chunk() noexcept;
   std::uint64_t fold(trace::ChunkHeader& chunk) noexcept;
   void define_for_fold();

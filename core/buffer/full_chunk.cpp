@@ -34,7 +34,7 @@ trace::ChunkHeader* EventBuffer::replace_full(std::uint64_t calls) noexcept {
     return result;
   });
   if (place != 0) {
-    note_kept(place, sealed.header.chunk_bytes, calls);
+    note_kept({place, sealed.header.chunk_bytes, sealed.saved_bytes(), calls, &lost_});
     recorder_.note_use();
     return chunk_;
   }
@@ -58,7 +58,7 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to, std::uint64_t c
   const std::size_t bytes = chunk_->chunk_bytes;
   const Status status = status_of([&] { return recorder_.store_.release(chunk_); });
   if (status.is_ok()) {
-    note_kept(offset, bytes, calls);
+    note_kept({offset, bytes, 0, calls, &lost_});
   } else {
     recorder_.note_storage(status);
     count_dropped(calls);
@@ -69,12 +69,12 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to, std::uint64_t c
   return to;
 }
 
-/// Policy flight: notes that the chunk may be dropped.
-void EventBuffer::note_kept(trace::ChunkStore::Offset offset, std::size_t bytes,
-                            std::uint64_t calls) noexcept {
+/// Notes a full chunk in the file. Policy flight: it may be dropped.
+void EventBuffer::note_kept(const trace::FlightChunks::Kept& chunk) noexcept {
+  recorder_.saved_bytes_.fetch_add(chunk.saved_bytes, std::memory_order_relaxed);
   if (recorder_.options().policy != BufferPolicy::kFlight) return;
   (void)recorder_.guarded([&] {
-    recorder_.flight_.add({offset, bytes, calls, &lost_});
+    recorder_.flight_.add(chunk);
     return true;
   });
 }
@@ -92,7 +92,7 @@ bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64
       return result;
     });
     if (place != 0) {
-      note_kept(place, sealed.header.chunk_bytes, calls);
+      note_kept({place, sealed.header.chunk_bytes, sealed.saved_bytes(), calls, &lost_});
       return true;
     }
     if (!status.is_ok()) break;
@@ -106,6 +106,7 @@ bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64
     }
     oldest.lost->fetch_add(oldest.calls, std::memory_order_relaxed);
     recorder_.count_loss(recorder_.cause_of_loss(), oldest.calls);
+    recorder_.saved_bytes_.fetch_sub(oldest.saved_bytes, std::memory_order_relaxed);
     status = status_of([&] { return store.free(oldest.offset, oldest.bytes); });
   }
   recorder_.note_storage(status);

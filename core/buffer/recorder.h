@@ -149,6 +149,10 @@ class Recorder {
   const std::string& path() const noexcept { return store_.path(); }
   /// Returns the size of the trace file. Call after finish().
   std::uint64_t used_bytes() const { return store_.used_bytes(); }
+  /// Returns the size that the trace file would have without packing. Call after finish().
+  std::uint64_t unpacked_bytes() const {
+    return store_.used_bytes() + saved_bytes_.load(std::memory_order_relaxed);
+  }
   const RecorderOptions& options() const noexcept { return options_; }
 
  private:
@@ -205,7 +209,8 @@ class Recorder {
   std::atomic<bool> has_no_memory_{false};
   std::atomic<bool> is_recording_{false};
   std::atomic<bool> is_tenth_used_{false};
-  std::uint64_t opened_ns_ = 0;  ///< clock::monotonic_ns() of open()
+  std::atomic<std::uint64_t> saved_bytes_{0};  ///< by packing the chunks in the file
+  std::uint64_t opened_ns_ = 0;                ///< clock::monotonic_ns() of open()
   bool has_storage_ = false;
   pid_t pid_ = 0;
 };

@@ -55,9 +55,11 @@
     "newest. Dropped records are counted.",                                                        \
     "flight")                                                                                      \
   X(exports, Names, "MEGASCOPE_EXPORT", "",                                                        \
-    "otf2,perfetto up to 64 ranks and 1 GiB of native trace, else none",                           \
+    "otf2,perfetto up to 64 ranks and 1 GiB of unpacked trace, else none",                         \
     Accepts::list(MEGASCOPE_FORMATS_AT_EXIT(MEGASCOPE_FORMAT_TEXT) "none|"), "",                   \
-    "The formats to write in MPI_Finalize. An explicit list applies to runs of any size.",         \
+    "The formats to write in MPI_Finalize. An explicit list applies to runs of any size. "         \
+    "Unpacked trace: the native traces of all ranks as they would be without packing, 16 to 40 "   \
+    "bytes a call; `megascope info TRACE` prints this size.",                                      \
     "otf2+chrome")                                                                                 \
   X(otf2_intercomm, Otf2Intercomm, "MEGASCOPE_OTF2_INTERCOMM", "intercomm", "",                    \
     Accepts::words(MEGASCOPE_OTF2_INTERCOMMS(MEGASCOPE_CHOICE_TEXT)), "",                          \

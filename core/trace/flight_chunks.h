@@ -12,8 +12,9 @@ namespace megascope::trace {
 class FlightChunks {
  public:
   struct Kept {
-    std::uint64_t offset = 0;  ///< in the file
-    std::size_t bytes = 0;     ///< in the file
+    std::uint64_t offset = 0;     ///< in the file
+    std::size_t bytes = 0;        ///< in the file
+    std::size_t saved_bytes = 0;  ///< by packing
     std::uint64_t calls = 0;
     std::atomic<std::uint64_t>* lost = nullptr;  ///< counts dropped calls of the chunk's location
   };

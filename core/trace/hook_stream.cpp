@@ -7,8 +7,10 @@ namespace megascope::trace {
 bool HookChunks::next(HookRecord& record) {
   while (!decoder_.next(record)) {
     if (index_ == chunks_.size()) return false;
-    decoder_.begin_chunk(words_.read(chunks_[index_]), chunks_[index_].base_ticks);
-    ++index_;
+    const TraceFile::Chunk& chunk = chunks_[index_++];
+    const std::span<const encoding::Word> words = words_.read(chunk);
+    if (words.size() != chunk.word_count) file_.note_unreadable(chunk);
+    decoder_.begin_chunk(words, chunk.base_ticks);
   }
   return true;
 }

@@ -14,10 +14,12 @@ namespace megascope::trace {
 /// Records of one location's hook chunks, in order. file: must outlive the object.
 class HookChunks {
  public:
-  HookChunks(const TraceFile& file, LocationId location) : chunks_(file.hook_chunks(location)) {}
+  HookChunks(const TraceFile& file, LocationId location)
+      : file_(file), chunks_(file.hook_chunks(location)) {}
   bool next(HookRecord& record);
 
  private:
+  const TraceFile& file_;
   const std::vector<TraceFile::Chunk>& chunks_;
   ChunkWords words_;
   HookDecoder decoder_;

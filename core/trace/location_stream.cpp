@@ -71,6 +71,7 @@ void LocationStream::begin_chunk() {
   decoder_.begin_chunk(words, chunk.base_ticks);
   if (is_behind_gap()) decoder_.skip_facts();
   is_last_missing_ = words.size() != chunk.word_count;
+  if (is_last_missing_) file_.note_unreadable(chunk);
   ++chunk_index_;
   has_begun_ = true;
 }

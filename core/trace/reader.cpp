@@ -40,9 +40,13 @@ Status TraceFile::open(const std::string& path, std::unique_ptr<TraceFile>& resu
 Status TraceFile::open(const files::Base& directory, const std::string& name,
                        std::unique_ptr<TraceFile>& result) {
   constexpr int kMaxTries = 32;
+  Extent last;
   for (int tries = 0; tries < kMaxTries; ++tries) {
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
+    const Extent now = result->extent();
+    if (now == last) return status;  // it is damaged: its process was killed, or records no call
+    last = now;
   }
   return Status::ok();  // chunks that were overwritten meanwhile look the same; the present content
                         // is valid
@@ -75,6 +79,19 @@ Status TraceFile::open_once(const files::Base& directory, const std::string& nam
   if (!status.is_ok()) return Status::error(path + " " + status.message());
   result = std::move(trace);
   return Status::ok();
+}
+
+std::size_t TraceFile::unpacked_bytes() const {
+  std::size_t bytes = used_bytes_;
+  const auto add_saved = [&bytes](const Chunks& chunks) {
+    for (const Chunk& chunk : chunks) {
+      const std::size_t unpacked = chunk.word_count * sizeof(encoding::Word);
+      if (chunk.is_packed) bytes += unpacked - std::min(unpacked, chunk.content.size());
+    }
+  };
+  std::ranges::for_each(locations_, add_saved);
+  std::ranges::for_each(hooks_, add_saved);
+  return bytes;
 }
 
 void TraceFile::release(const Chunk& chunk) const {

@@ -9,6 +9,8 @@
 #include "core/trace/layout.h"
 
 #include <memory>
+#include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +37,8 @@ class TraceFile {
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
 
+  /// Returns the definitions and the losses. A packed chunk with a right checksum that does not
+  /// unpack is counted as lost when a stream reads it: read the losses when no stream is in use.
   const ProcessDefinitions& definitions() const { return definitions_; }
   /// Returns the call sites, so that the caller can add function, file and line. No other thread
   /// may read the trace meanwhile.
@@ -52,6 +56,8 @@ class TraceFile {
   std::uint64_t end_ticks() const { return definitions_.info.end_ticks; }
   /// Returns the number of bytes in use; the file may have more space.
   std::size_t used_bytes() const { return used_bytes_; }
+  /// Returns the number of bytes that would be in use if no chunk were packed.
+  std::size_t unpacked_bytes() const;
   std::uint32_t format_version() const { return version_; }
 
   /// Reads the call that the location's thread had entered and not left when the trace ended.
@@ -72,6 +78,9 @@ class TraceFile {
   using Chunks = std::vector<Chunk>;
   const Chunks& chunks(LocationId location) const { return locations_[location]; }
   const Chunks& hook_chunks(LocationId location) const { return hooks_[location]; }
+  /// Counts a chunk that does not unpack as damage (LossCause::kDamaged), once, unless the running
+  /// process has replaced it since. For streams; any thread.
+  void note_unreadable(const Chunk& chunk) const;
   /// Drops a chunk from memory after reading. It is read from the file again if needed.
   void release(const Chunk& chunk) const;
 
@@ -83,8 +92,17 @@ class TraceFile {
   std::size_t add_chunk(const ChunkHeader* at, std::size_t space);
   void add_records(const Chunk& chunk, const ChunkHeader& header);
   void note_damage();
+  /// What a running process changes by recording a call.
+  struct Extent {
+    std::uint64_t damaged_count = 0;
+    std::uint64_t used_bytes = 0;
+    std::uint64_t end_ticks = 0;
+
+    bool operator==(const Extent&) const = default;
+  };
+  Extent extent() const { return {damaged_count_, used_bytes_, definitions_.info.end_ticks}; }
   bool is_running() const { return definitions_.info.end_state == EndState::kRunning; }
-  static void keep_whole_copies(Chunks& chunks);
+  void keep_whole_copies(Chunks& chunks);
   bool hold_open_chunk(Chunks& chunks);
   bool hold_open_chunks();
   static Status open_once(const files::Base& directory, const std::string& name,
@@ -95,7 +113,9 @@ class TraceFile {
 
   std::span<const std::byte> bytes_;
   void* mapping_ = nullptr;
-  ProcessDefinitions definitions_;
+  mutable ProcessDefinitions definitions_;  ///< note_unreadable() changes the losses
+  mutable std::mutex unreadable_mutex_;
+  mutable std::set<const ChunkHeader*> unreadable_;
   std::vector<Chunks> locations_;
   std::vector<Chunks> hooks_;  ///< by LocationId, as locations_
   std::vector<std::unique_ptr<encoding::Word[]>>

@@ -1,3 +1,4 @@
+#include "core/trace/chunk_words.h"
 #include "core/trace/clock_bounds.h"
 #include "core/trace/definition_codec.h"
 #include "core/trace/reader.h"
@@ -35,6 +36,16 @@ std::size_t copy_header(const ChunkHeader& from, HeaderBytes& to) {
   return from.used_bytes.load(std::memory_order_acquire);
 }
 
+/// Returns whether the records of a chunk can be read.
+bool unpacks(const TraceFile::Chunk& chunk) {
+  return !chunk.is_packed || ChunkWords().read(chunk).size() == chunk.word_count;
+}
+
+bool is_chunk(const ChunkHeader& header) {
+  return header.magic == kChunkMagic && header.chunk_bytes >= kChunkAlignment &&
+         header.chunk_bytes % kChunkAlignment == 0 && header.chunk_bytes <= kMaxChunkBytes;
+}
+
 }  // namespace
 
 void TraceFile::scan_chunks() {
@@ -43,10 +54,7 @@ void TraceFile::scan_chunks() {
   bool is_damaged = false;  // behind a chunk that is counted as damage already, in its content
   while (at + sizeof(ChunkHeader) <= bytes_.size()) {
     const auto* chunk = reinterpret_cast<const ChunkHeader*>(bytes_.data() + at);
-    const bool is_chunk = chunk->magic == kChunkMagic && chunk->chunk_bytes >= kChunkAlignment &&
-                          chunk->chunk_bytes % kChunkAlignment == 0 &&
-                          chunk->chunk_bytes <= kMaxChunkBytes;
-    if (!is_chunk) {
+    if (!is_chunk(*chunk)) {
       // Reserved space that was never used is all zero; anything else is damage. Chunks begin at
       // page boundaries.
       if (chunk->magic != 0 && !is_damaged) note_damage();
@@ -65,17 +73,24 @@ void TraceFile::scan_chunks() {
 }
 
 /// Removes duplicates: a copied chunk may occur twice, or its copy be incomplete. The one with more
-/// records has everything.
+/// records has everything, unless it is packed and does not unpack.
 void TraceFile::keep_whole_copies(Chunks& chunks) {
   std::stable_sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     if (a.sequence != b.sequence) return a.sequence < b.sequence;
     if (a.word_count != b.word_count) return a.word_count > b.word_count;
     return a.header > b.header;  // after the chunk that it was copied from, and not written again
   });
-  const auto end = std::unique(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
-    return a.sequence == b.sequence;
-  });
-  chunks.erase(end, chunks.end());
+  Chunks kept;
+  for (auto first = chunks.begin(); first != chunks.end();) {
+    const auto end = std::find_if(
+        first, chunks.end(), [&](const Chunk& chunk) { return chunk.sequence != first->sequence; });
+    auto whole = first;
+    if (end - first > 1) whole = std::find_if(first, end, unpacks);
+    for (auto damaged = first; damaged != whole; ++damaged) note_damage();
+    if (whole != end) kept.push_back(*whole);
+    first = end;
+  }
+  chunks = std::move(kept);
 }
 
 /// Takes a snapshot of a location's last chunk, which the process may reuse while it is read, after
@@ -118,14 +133,18 @@ bool TraceFile::hold_open_chunks() {
   return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
 }
 
-/// Adds a chunk. Returns its size in the file; 0 if it is packed and damaged.
+/// Adds a chunk. Returns its size in the file; 0 if it is damaged, so that
+/// its size is unknown.
 std::size_t TraceFile::add_chunk(const ChunkHeader* at, std::size_t space) {
   HeaderBytes bytes;
   const std::uint64_t used = copy_header(*at, bytes);
   const auto& header = *reinterpret_cast<const ChunkHeader*>(bytes.data());
+  if (!is_chunk(header)) {  // it was one: the file has just been changed
+    note_damage();
+    return 0;
+  }
   const std::size_t chunk_bytes = header.chunk_bytes;
   const std::size_t end = std::min<std::size_t>({used, chunk_bytes, space});
-  if (chunk_bytes < kChunkAlignment) return 0;  // the process has just changed it
   if (used < sizeof(ChunkHeader) || used > chunk_bytes) note_damage();
   if (end < used)
     is_one_moment_ = false;  // a running process: a copy that grew after the file was mapped
@@ -161,6 +180,16 @@ std::size_t TraceFile::add_chunk(const ChunkHeader* at, std::size_t space) {
 void TraceFile::note_damage() {
   ++damaged_count_;
   if (is_running()) is_one_moment_ = false;
+}
+
+void TraceFile::note_unreadable(const Chunk& chunk) const {
+  const bool was_replaced = chunk.may_change &&
+                            (!chunk.is_packed ||
+                             checksum_of(*chunk.header, chunk.content) != chunk.checksum);
+  if (was_replaced) return;
+  const std::lock_guard lock(unreadable_mutex_);
+  if (unreadable_.insert(chunk.header).second)
+    ++definitions_.losses[static_cast<std::size_t>(LossCause::kDamaged)];
 }
 
 /// Adds a chunk of calls or annotations to its location.

@@ -21,6 +21,12 @@ struct SealedChunk {
   std::size_t content_bytes() const noexcept {
     return header.used_bytes.load(std::memory_order_relaxed) - sizeof header;
   }
+  /// Returns by how much the chunk would be larger in the file if it were not packed.
+  std::size_t saved_bytes() const noexcept {
+    if (header.packed_words == 0) return 0;
+    return chunk_space(sizeof header + header.packed_words * sizeof(encoding::Word)) -
+           header.chunk_bytes;
+  }
 };
 
 /// Packs full chunks, with memory of its own, which is reserved when the first chunk is sealed. One

@@ -7,7 +7,7 @@
 namespace megascope::report {
 namespace {
 
-constexpr std::uint64_t kFormat = 6;
+constexpr std::uint64_t kFormat = 7;
 constexpr std::size_t kMaxTextBytes = 4096;
 constexpr std::size_t kMaxRanks = std::size_t{1} << 24;
 
@@ -198,6 +198,7 @@ void describe(Codec& codec, Report& report) {
   codec.signed_number(report.start_realtime_ns);
   codec.rows(report.nodes, kMaxRanks, text_row);
   codec.rows(report.ranks, kMaxRanks, rank_row);
+  codec.number(report.unpacked_trace_bytes);
   codec.rows(report.functions, kMaxFunctions, function_row);
   codec.rows(report.comms, kMaxComms, comm_row);
   codec.rows(report.files, kMaxFiles, file_row);

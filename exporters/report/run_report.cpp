@@ -219,6 +219,7 @@ void merge(RunReport& mine, const RunReport& theirs) {
     mine.start_realtime_ns = theirs.start_realtime_ns;
   }
   merge_ranks(mine, theirs);
+  mine.unpacked_trace_bytes += theirs.unpacked_trace_bytes;
   add_rows(mine.functions, theirs.functions, function_key);
   add_rows(mine.comms, theirs.comms, comm_key);
   add_rows(mine.files, theirs.files, file_key);

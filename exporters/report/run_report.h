@@ -254,7 +254,10 @@ struct RunReport {
   std::int32_t world_size = 0;
   std::int64_t start_realtime_ns = 0;  ///< since the epoch; 0: unknown
   std::vector<std::string> nodes;
-  std::vector<RankRow> ranks;          ///< ascending; ranks without a trace are absent
+  std::vector<RankRow> ranks;  ///< ascending; ranks without a trace are absent
+  /// Size that the native traces of all ranks would have if they were not packed. Known at the end
+  /// of a run only, else 0; not printed.
+  std::uint64_t unpacked_trace_bytes = 0;
   std::vector<FunctionRow> functions;  ///< ascending by name
   std::vector<CommRow> comms;          ///< ascending by (kind, global_name)
   std::vector<FileRow> files;          ///< ascending by name

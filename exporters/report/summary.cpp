@@ -311,6 +311,7 @@ RunReport summarize(const ProcessDefinitions& definitions, const Profile& profil
   rank.cpu = facts.cpu;
   rank.cpus = info.cpus;
   report.ranks = {rank};
+  report.unpacked_trace_bytes = facts.unpacked_trace_bytes;
   report.pending = facts.pending;
   report.pending_count = report.pending.size();
   report.losses = definitions.losses;

@@ -22,7 +22,8 @@ struct RankFacts {
   /// Measurement overhead outside of calls. If the trace contains a larger value, that value is
   /// used.
   std::uint64_t overhead_ticks = 0;
-  std::uint64_t trace_bytes = 0;  ///< size of the native trace
+  std::uint64_t trace_bytes = 0;           ///< size of the native trace
+  std::uint64_t unpacked_trace_bytes = 0;  ///< size that it would have if it were not packed
   /// true: the rank is standalone. Given here, because the trace may not contain this yet.
   bool is_standalone = false;
   bool covers_all_calls = true;     ///< the profile includes calls dropped from the trace

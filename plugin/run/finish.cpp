@@ -37,7 +37,7 @@ constexpr std::uint64_t kLingerMs = 500;
 constexpr std::int32_t kMaxRanksOfDefaultExport = 64;
 /// Factor from the size of the report's text to the memory of its JSON tree.
 constexpr std::uint64_t kJsonGrowth = 64;
-constexpr std::uint64_t kMaxBytesOfDefaultExport = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxUnpackedBytesOfDefaultExport = std::uint64_t{1} << 30;
 
 }  // namespace
 
@@ -178,6 +178,7 @@ report::RunReport Session::report() {
   }
   facts.version = kVersion;
   facts.trace_bytes = recorder_->used_bytes();
+  facts.unpacked_trace_bytes = recorder_->unpacked_bytes();
   facts.overhead_ticks = recorder_->overhead_ticks();
   facts.ns_per_profile_unit = report::ns_per_tick(recorder_->definitions().info);
   facts.is_standalone = is_standalone_;
@@ -186,21 +187,11 @@ report::RunReport Session::report() {
   return report::summarize(recorder_->definitions(), profile, facts);
 }
 
-namespace {
-
-std::uint64_t trace_bytes_of(const report::RunReport& report) {
-  std::uint64_t bytes = 0;
-  for (const report::RankRow& rank : report.ranks) bytes += rank.trace_bytes;
-  return bytes;
-}
-
-}  // namespace
-
 std::vector<std::string> Session::wanted_formats(const report::RunReport& report) {
   std::vector<std::string> formats = options_.values.exports;
   if (formats.empty()) {
     const bool is_small = facts_.world_size <= kMaxRanksOfDefaultExport &&
-                          trace_bytes_of(report) <= kMaxBytesOfDefaultExport;
+                          report.unpacked_trace_bytes <= kMaxUnpackedBytesOfDefaultExport;
     for (const config::ExportFormat& format : config::kExportFormats) {
       if (is_small && format.when == config::FormatWhen::kByDefault)
         formats.emplace_back(format.name);
@@ -223,11 +214,11 @@ void Session::run_exports(Collective& collective, const std::vector<std::string>
   std::unique_ptr<trace::RunSource> source;
   Status opened = trace::RunSource::open_own(trace_path_, clocks, source);
   if (opened.is_ok()) {
-    const std::uint64_t trace_bytes = source->file(facts_.world_rank).used_bytes();
-    opened = check_space(directory_, trace_bytes, facts_.world_size);
+    const std::uint64_t unpacked_bytes = source->file(facts_.world_rank).unpacked_bytes();
+    opened = check_space(directory_, unpacked_bytes, facts_.world_size);
     if (opened.is_ok() && collective.rank() == 0)
-      opened = try_space(directory_, trace_bytes_of(report), collective.size());
-    opened.update(check_memory(trace_bytes));
+      opened = try_space(directory_, report.unpacked_trace_bytes, collective.size());
+    opened.update(check_memory(unpacked_bytes));
   }
   if (opened.is_ok()) {
     std::vector<CallSiteDefinition*> sites;

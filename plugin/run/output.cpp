@@ -163,12 +163,13 @@ std::string command_line() {
 
 namespace {
 
-/// Estimated size of the exports of `process_count` processes. A 16-byte call becomes two OTF2
-/// events of 12 bytes, a 32-byte call becomes five; a Perfetto slice takes about 60 bytes.
-std::uint64_t export_bytes(std::uint64_t trace_bytes, std::int32_t process_count) {
+/// Estimated size of the exports of `process_count` processes with so many bytes of trace, if none
+/// were packed: all of them together. A 16-byte call becomes two OTF2 events of 12 bytes, a 32-byte
+/// call becomes five; a Perfetto slice takes about 60 bytes.
+std::uint64_t export_bytes(std::uint64_t unpacked_bytes, std::int32_t process_count) {
   constexpr std::uint64_t kGrowth = 4;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{4} << 20;
-  return trace_bytes * kGrowth + kBaseBytes * static_cast<std::uint64_t>(process_count);
+  return unpacked_bytes * kGrowth + kBaseBytes * static_cast<std::uint64_t>(process_count);
 }
 
 bool is_in_memory(const std::string& directory) {
@@ -179,12 +180,12 @@ bool is_in_memory(const std::string& directory) {
 
 }  // namespace
 
-Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+Status try_space(const std::string& directory, std::uint64_t unpacked_bytes,
                  std::int32_t process_count) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
   // Tmpfs has no quota, and reserving would consume memory.
   if (is_in_memory(directory)) return Status::ok();
-  std::uint64_t bytes = std::min(export_bytes(trace_bytes, process_count), kMaxBytes);
+  std::uint64_t bytes = std::min(export_bytes(unpacked_bytes, process_count), kMaxBytes);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
     bytes = std::min<std::uint64_t>(bytes, limit.rlim_cur);
@@ -197,9 +198,9 @@ Status try_space(const std::string& directory, std::uint64_t trace_bytes,
   return Status::from_errno("cannot reserve " + human_bytes(bytes) + " in " + directory, error);
 }
 
-Status check_space(const std::string& directory, std::uint64_t trace_bytes,
+Status check_space(const std::string& directory, std::uint64_t unpacked_bytes,
                    std::int32_t process_count) {
-  const std::uint64_t own = export_bytes(trace_bytes, 1);
+  const std::uint64_t own = export_bytes(unpacked_bytes, 1);
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < own) {
@@ -216,12 +217,12 @@ Status check_space(const std::string& directory, std::uint64_t trace_bytes,
   return Status::ok();
 }
 
-Status check_memory(std::uint64_t trace_bytes) {
-  // The trace is mapped; a message needs up to 16 bytes for its id; an export record is up to twice
-  // as large as the call.
+Status check_memory(std::uint64_t unpacked_bytes) {
+  // The trace is mapped, packed; a message needs up to 16 bytes for its id; an export record is up
+  // to twice as large as the call.
   constexpr std::uint64_t kGrowth = 3;
   constexpr std::uint64_t kBaseBytes = std::uint64_t{96} << 20;
-  const std::uint64_t needed = trace_bytes * kGrowth + kBaseBytes;
+  const std::uint64_t needed = unpacked_bytes * kGrowth + kBaseBytes;
   void* memory = mmap(nullptr, needed, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)

@@ -57,18 +57,21 @@ std::string host_name();
 std::string executable_path();
 std::string command_line();
 
+// unpacked_bytes: the size that traces would have if they were not packed. Exports do not become
+// smaller by it.
+
 /// Checks that the file system has space for the exports of `process_count` processes with
-/// `trace_bytes` each. Called before exporting, because libotf2 ends the process when a write
+/// `unpacked_bytes` each. Called before exporting, because libotf2 ends the process when a write
 /// fails.
-Status check_space(const std::string& directory, std::uint64_t trace_bytes,
+Status check_space(const std::string& directory, std::uint64_t unpacked_bytes,
                    std::int32_t process_count);
 /// Checks that the disk quota, which statvfs does not report, suffices for the exports. Reserves
-/// the space temporarily, at most 16 GiB. Called by one process of a run. trace_bytes: total size
-/// of the traces of all processes. Returns ok if the file system cannot reserve space.
-Status try_space(const std::string& directory, std::uint64_t trace_bytes,
+/// the space temporarily, at most 16 GiB. Called by one process of a run. unpacked_bytes: sum over
+/// all processes. Returns ok if the file system cannot reserve space.
+Status try_space(const std::string& directory, std::uint64_t unpacked_bytes,
                  std::int32_t process_count);
 /// Checks that the process can allocate the memory for an export of a trace of this size. An
 /// exporter that runs out of memory would end the application.
-Status check_memory(std::uint64_t trace_bytes);
+Status check_memory(std::uint64_t unpacked_bytes);
 
 }  // namespace megascope::run

@@ -75,6 +75,27 @@ TEST_F(RecorderTest, TheProfileCountsAllThatWasRecorded) {
   EXPECT_EQ(recorder.profile().totals().calls, 150'005u);
 }
 
+/// What exports of a trace depend on: 16 bytes for each call that is kept, however it is packed.
+TEST_F(RecorderTest, UnpackedBytesAreThoseOfTheRecordsThatAreKept) {
+  constexpr std::uint64_t kSlackBytes = 200'000;  // headers, open chunks and free space
+  for (const auto& [size_bytes, policy] :
+       {std::pair{std::uint64_t{64} << 20, BufferPolicy::kStop},
+        std::pair{std::uint64_t{1} << 20, BufferPolicy::kFlight}}) {
+    std::filesystem::remove(directory_ / "rank-0.mgt");
+    Recorder& recorder = make(size_bytes, policy);
+    on_a_thread([&] { record(recorder, 0, 600'000); });
+    (void)recorder.finish(EndState::kFinalized);
+    const std::uint64_t kept_bytes = numbers().at(0).size() * 16;
+    ASSERT_GT(kept_bytes, recorder.used_bytes() * 2) << "they are packed";
+    EXPECT_GE(recorder.unpacked_bytes(), kept_bytes);
+    EXPECT_LT(recorder.unpacked_bytes(), kept_bytes + kSlackBytes);
+    std::unique_ptr<trace::TraceFile> file;
+    ASSERT_TRUE(trace::TraceFile::open(directory_ / "rank-0.mgt", file).is_ok());
+    EXPECT_GE(file->unpacked_bytes(), kept_bytes);
+    EXPECT_LE(file->unpacked_bytes(), recorder.unpacked_bytes());
+  }
+}
+
 TEST_F(RecorderTest, ACopyThatWasInterruptedCostsNothing) {
   trace::ChunkStore store;
   const std::string path = directory_ / "one.mgt";

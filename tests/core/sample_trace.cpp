@@ -1,7 +1,10 @@
 #include "tests/core/sample_trace.h"
 
 #include "core/encoding/hook_words.h"
+#include "core/encoding/word_packer.h"
+#include "core/trace/sealed_chunk.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace megascope::trace {
@@ -72,6 +75,31 @@ SampleTrace& SampleTrace::events(LocationId location, std::uint32_t sequence,
   ChunkHeader& chunk = append(ChunkKind::kEvents, location, sequence, base_ticks, words);
   if (!pending.empty())
     std::memcpy(chunk.pending[0].words, pending.data(), pending.size() * sizeof(Word));
+  return *this;
+}
+
+void SampleTrace::pack(ChunkHeader& chunk) {
+  const std::span<Word> words(first_word(&chunk),
+                              (chunk.used_bytes.load() - sizeof chunk) / sizeof(Word));
+  std::vector<std::byte> packed((words.size() + 1) * encoding::kMaxPackedRecordBytes);
+  const auto content = chunk.kind == ChunkKind::kHooks ? encoding::WordPacker::Content::kHooks
+                                                       : encoding::WordPacker::Content::kCalls;
+  encoding::WordPacker packer;
+  packed.resize(packer.pack(words, content, packed));
+  if (packed.empty() || packed.size() > words.size_bytes()) return;
+  std::fill(words.begin(), words.end(), 0);
+  std::memcpy(words.data(), packed.data(), packed.size());
+  chunk.used_bytes.store(sizeof chunk + packed.size());
+  chunk.packed_words = static_cast<std::uint32_t>(words.size());
+  chunk.checksum = checksum_of(chunk, packed);
+}
+
+SampleTrace& SampleTrace::pack() {
+  for (std::size_t at = kFileHeaderBytes / sizeof(Word); at < words_.size();) {
+    auto& chunk = *reinterpret_cast<ChunkHeader*>(words_.data() + at);
+    at += chunk.chunk_bytes / sizeof(Word);
+    if (chunk.kind != ChunkKind::kDefinitions && chunk.packed_words == 0) pack(chunk);
+  }
   return *this;
 }
 

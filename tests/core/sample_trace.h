@@ -29,6 +29,9 @@ class SampleTrace {
   SampleTrace& hooks(LocationId location, std::uint32_t sequence, std::uint64_t base_ticks,
                      const std::vector<Word>& words);
 
+  /// Packs all chunks of events and hooks, in place.
+  SampleTrace& pack();
+
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(words_)); }
 
   /// Two locations, one with two chunks; a communicator, an error handler's nested call, a time
@@ -38,6 +41,7 @@ class SampleTrace {
   static SampleTrace with_hooks();
 
  private:
+  static void pack(ChunkHeader& chunk);
   ChunkHeader& begin(ChunkKind kind, std::size_t payload_bytes);
   ChunkHeader& append(ChunkKind kind, LocationId location, std::uint32_t sequence,
                       std::uint64_t base_ticks, const std::vector<Word>& words);

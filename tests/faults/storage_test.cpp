@@ -199,6 +199,33 @@ TEST(RunDirectory, IsOnAFullDisk) {
   EXPECT_EQ(trial.trace().call_count(), kManyBooked) << "nothing is lost";
 }
 
+/// The trace takes 3.7 MB, the exports of its 16 MB of records 55 MB.
+TEST(RunDirectory, IsOnADiskWithoutSpaceForExports) {
+  if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
+  Trial trial("cheap", kManyCalls);
+  const std::string disk = trial.directory() / "disk";
+  std::filesystem::create_directory(disk);
+  trial.before_exec([disk] { mount_tmpfs(disk, "size=40m"); });
+  trial.with("MEGASCOPE_OUT=" + disk + "/run").with("MEGASCOPE_EXPORT=otf2,perfetto");
+  trial.with("MEGASCOPE_REPORT=full");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "failed: cannot export: less than "), 2) << err;
+  EXPECT_EQ(occurrences(err, "No space left on device"), 0) << err;
+}
+
+/// By default runs of up to 1 GiB of records are exported, also if their traces are packed to a
+/// fraction of it.
+TEST(RunDirectory, GetsNoExportsOfManyCallsByDefault) {
+  constexpr std::uint64_t kCalls = 68'000'000;  // of 16 bytes each
+  Trial trial("cheap", kCalls);
+  trial.with("MEGASCOPE_EXPORT=");
+  const Ending ending = run(trial.preloaded());
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(trial.report_number("mpi_calls"), static_cast<std::int64_t>(kCalls) + 2);
+  EXPECT_TRUE(std::filesystem::exists(trial.run_directory() + "/rank-0.mgt"));
+  EXPECT_FALSE(std::filesystem::exists(trial.run_directory() + "/trace.perfetto-trace"));
+}
+
 TEST(RunDirectory, IsOnADiskWithoutSpaceForTheReport) {
   if (!can_mount()) GTEST_SKIP() << "needs the right to mount a file system";
   Trial trial("cheap", kManyCalls);

@@ -1,6 +1,6 @@
 // trace_reader_seeds FOLDER [TRACE...]: a seed corpus for trace_reader_fuzzer. Writes the hand-made
-// trace of the unit tests, and each given trace with its chunks cut down to the pages in use, so
-// that a fuzzer's changes hit something.
+// trace of the unit tests, also packed, and each given trace with its chunks cut down to the pages
+// in use, so that a fuzzer's changes hit something.
 
 #include "tests/core/sample_trace.h"
 
@@ -49,6 +49,8 @@ int main(int argc, char** argv) {
   const std::string directory = argv[1];
   write(directory + "/sample", megascope::trace::SampleTrace::rich().bytes());
   write(directory + "/hooks", megascope::trace::SampleTrace::with_hooks().bytes());
+  write(directory + "/packed", megascope::trace::SampleTrace::rich().pack().bytes());
+  write(directory + "/packed-hooks", megascope::trace::SampleTrace::with_hooks().pack().bytes());
   for (int i = 2; i < argc; ++i) {
     std::ifstream file(argv[i], std::ios::binary);
     const std::string trace((std::istreambuf_iterator<char>(file)),

@@ -108,6 +108,22 @@ TEST(Report, SumsTwoRanksByHand) {
   EXPECT_EQ(report.waits[0], (WaitRow{0, "MPI_Allreduce", "MPI_COMM_WORLD", 10, 54'970'000}));
 }
 
+TEST(Report, SumsTheUnpackedBytesOfTheTraces) {
+  RunReport report;
+  for (std::int32_t rank = 0; rank < 3; ++rank) {
+    ProcessDefinitions definitions;
+    definitions.info.world_rank = rank;
+    definitions.info.world_size = 3;
+    RunReport travelled;
+    ASSERT_TRUE(parse(bytes_of(summarize(definitions, Profile(),
+                                         {.unpacked_trace_bytes = std::uint64_t{1} << 32})),
+                      travelled)
+                    .is_ok());
+    merge(report, travelled);
+  }
+  EXPECT_EQ(report.unpacked_trace_bytes, std::uint64_t{3} << 32);
+}
+
 TEST(Report, ConvertsTicks) {
   ProcessDefinitions definitions;
   definitions.info.start_ticks = 800;
