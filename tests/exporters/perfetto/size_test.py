@@ -5,11 +5,11 @@
 
 import os
 import sys
-import unittest
 
 MEGASCOPE, PROGRAM, PROCESSOR, *MPIRUN = sys.argv[1:]
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "tools"))
 import recorded_case  # noqa: E402
+import reported_skips  # noqa: E402
 
 RANKS = 4
 ROUNDS = 2000
@@ -101,4 +101,4 @@ class Size(recorded_case.Case):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    reported_skips.main()
