@@ -96,9 +96,6 @@ void DefinitionFile::write_attributes() {
               text("number of consecutive unsuccessful calls that this call represents"),
               OTF2_TYPE_UINT64);
   calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
-              static_cast<std::uint32_t>(EventAttribute::kUncertain), text("entry_uncertain_ns"),
-              text("the call was entered within so many ns after this event"), OTF2_TYPE_UINT64);
-  calls_.make(OTF2_GlobalDefWriter_WriteAttribute, writer_,
               static_cast<std::uint32_t>(EventAttribute::kRemoteWorld), text("remote_world"),
               text("the communicator of the call, which connects to another MPI_COMM_WORLD"),
               OTF2_TYPE_STRING);
@@ -137,6 +134,8 @@ void DefinitionFile::write_value_attributes() {
         "the number in the process of a range that starts here", OTF2_TYPE_UINT64);
   write(EventAttribute::kRangeStop, "range_stop", "the number of a range that is stopped here",
         OTF2_TYPE_UINT64);
+  write(EventAttribute::kUncertain, "entry_uncertain_ns",
+        "the call was entered within so many ns after this event", OTF2_TYPE_UINT64);
   for (std::uint32_t i = 0; i < kValueNameCount; ++i) {
     write(static_cast<EventAttribute>(static_cast<std::uint32_t>(EventAttribute::kFirstValue) + i),
           kValueNames[i], "input or output value of the call",

@@ -28,8 +28,6 @@ enum class EventAttribute : std::uint32_t {
   kMpiError,  ///< int64 on a Leave: the error code that the call returned
   /// uint64 on an Enter: number of consecutive unsuccessful calls that this call represents.
   kCallCount,
-  /// uint64 on an Enter: time in ns after the Enter within which the call was entered.
-  kUncertain,
   /// String on an Enter: the communicator of the call, if it connects to another world.
   kRemoteWorld,
   kComm,  ///< on a Leave with kFoundSource, kFoundTag and kFoundBytes: the communicator of the
@@ -40,6 +38,8 @@ enum class EventAttribute : std::uint32_t {
   kFoundBytes,  ///< uint64 on a Leave: size of the message found by a probe or test
   kRangeStart,  ///< uint64 on an Enter of a zero-duration region: number of the range that starts
   kRangeStop,   ///< uint64 on an Enter of a zero-duration region: number of the range that stops
+  /// uint64 on an Enter: time in ns after the Enter within which the call was entered.
+  kUncertain,
   kFirstValue,  ///< int64 on a Leave, one for each name in value_fact.h
   /// uint64 on an IoOperationBegin: the explicit offset, in elementary types of the view.
   kFileOffset = kFirstValue + kValueNameCount,

@@ -59,6 +59,16 @@ Fact collective_complete(RequestId request, std::uint32_t sequence) {
   return test::with_request(FactKind::kCollectiveComplete, request, collective(sequence));
 }
 
+TEST(Waits, AreNotFoundInATestWhoseEntryIsUncertain) {
+  SampleRun run(2);
+  run.call(0, "MPI_Irecv", 100, {recv_request(1, 1, 7, 8)});
+  run.spent(0, "MPI_Test", 1'000, 41'000, {recv_complete(1, 1, 7, 8)});
+  run.process(0).last_call().uncertain_ns = 40'000;
+  run.spent(1, "MPI_Send", 30'000, 31'000, {send(0, 7, 8)});
+  run.finish(50'000);
+  EXPECT_THAT(suffered(analyze(run)), ElementsAre(0U, 0U));
+}
+
 TEST(Waits, AReceiverWaitsForALateSender) {
   SampleRun run(2);
   run.spent(0, "MPI_Send", 100, 110, {send(1, 7)});

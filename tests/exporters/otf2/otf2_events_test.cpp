@@ -184,6 +184,16 @@ TEST(Otf2Events, AnUnfinishedCallAndAnErrorAreAttributesOfLeave) {
           "1)"));
 }
 
+TEST(Otf2Events, AnUncertainEntryIsAnAttributeOfEnter) {
+  SampleProcess process(0, 1);
+  process.call("MPI_Test", 10, 90);
+  process.last_call().uncertain_ns = 75;
+  EXPECT_THAT(events({process}, 1),
+              ElementsAre("ENTER 10 Region: \"MPI_Test\" <0> ADDITIONAL ATTRIBUTES: "
+                          "(\"entry_uncertain_ns\" <10>; UINT64; 75)",
+                          "LEAVE 90 Region: \"MPI_Test\" <0>"));
+}
+
 TEST(Otf2Events, WhatAProbeFoundAndValuesAreAttributesOfLeave) {
   SampleProcess process(0, 1);
   process.call("MPI_Probe", 10, 20,
@@ -200,8 +210,8 @@ TEST(Otf2Events, WhatAProbeFoundAndValuesAreAttributesOfLeave) {
     EXPECT_THAT(lines[1], HasSubstr(part));
   }
   EXPECT_EQ(lines[3], "LEAVE 40 Region: \"MPI_Request_get_status\" <1>");
-  EXPECT_THAT(lines[5], HasSubstr("(\"processes\" <47>; INT64; 6)")) << "the first of a name";
-  EXPECT_THAT(lines[5], HasSubstr("(\"dimension_0\" <48>; INT64; -3)"));
+  EXPECT_THAT(lines[5], HasSubstr("(\"processes\" <48>; INT64; 6)")) << "the first of a name";
+  EXPECT_THAT(lines[5], HasSubstr("(\"dimension_0\" <49>; INT64; -3)"));
 }
 
 TEST(Otf2Events, AFurtherThreadBeginsAndEnds) {
