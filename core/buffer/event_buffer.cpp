@@ -16,7 +16,7 @@ EventBuffer::EventBuffer(Recorder& recorder, LocationId location, trace::ChunkKi
     : location_(location), kind_(kind), recorder_(recorder) {
   is_lossy_ = recorder.options().policy == BufferPolicy::kFlight || recorder.options().has_windows;
   folded_.set_world_rank(recorder.definitions_.info.world_rank);
-  trace::ChunkHeader* first = recorder.acquire_chunk(kFirstChunkBytes, kMinChunkBytes);
+  trace::ChunkHeader* first = recorder.first_chunk(lacks_descriptor_);
   (void)begin_chunk(first != nullptr ? first : discard_chunk());
 }
 
@@ -54,7 +54,6 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   chunk->used_bytes.store(sizeof *chunk, std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   chunk->pending[0] = {};
-  chunk->kind = kind_;
   chunk->location = location_;
   chunk->sequence = chunk == discard_ ? sequence_ : sequence_++;
   chunk->lost_before = lost_.load(std::memory_order_relaxed);
@@ -62,6 +61,8 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
   chunk->moment_monotonic_ns = now.monotonic_ns;
   chunk->moment_realtime_ns = now.realtime_ns;
   chunk->base_ticks = base_ticks_ = now.ticks;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  chunk->kind = kind_;  // in space that was free the chunk has been no chunk until now
   std::atomic_signal_fence(std::memory_order_seq_cst);
   chunk->pending[0] = pending;
   cursor_ = trace::first_word(chunk);
@@ -72,7 +73,7 @@ bool EventBuffer::begin_chunk(trace::ChunkHeader* chunk) noexcept {
 
 void EventBuffer::count_dropped(std::uint64_t calls) noexcept {
   lost_.fetch_add(calls, std::memory_order_relaxed);
-  recorder_.count_loss(recorder_.cause_of_loss(), calls);
+  recorder_.count_loss(lacks_descriptor_ ? LossCause::kNoBuffer : recorder_.cause_of_loss(), calls);
 }
 
 /// Adds the records of a chunk to the profile. Returns the number of calls that begin in it: the
@@ -141,10 +142,9 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 
 /// Ends the buffer of a thread that exits. Owning thread only.
 void EventBuffer::release() noexcept {
-  end(/*is_owner=*/true);
+  const std::uint64_t calls = end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
-  if (is_usable() && chunk_ != discard_)
-    recorder_.note_storage(status_of([&] { return recorder_.store_.release(chunk_); }));
+  if (is_usable() && chunk_ != discard_) recorder_.note_storage(release_kept(calls));
   if (aside_.chunk != nullptr)
     recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
   aside_ = {};
@@ -258,13 +258,16 @@ void EventBuffer::end_aside() noexcept {
 }
 
 /// Ends the buffer. Any thread. Only the owner trims the chunk, because it may still be writing to
-/// it.
-void EventBuffer::end(bool is_owner) noexcept {
+/// it. Returns the number of calls in the chunk; 0 if the buffer had ended or is not the owner's.
+std::uint64_t EventBuffer::end(bool is_owner) noexcept {
   const std::lock_guard lock(mutex_);
-  if (is_ended_ || !is_usable()) return;
+  if (is_ended_ || !is_usable()) return 0;
   is_ended_ = true;
   if (aside_.chunk != nullptr) {
-    if (!is_owner) return end_aside();
+    if (!is_owner) {
+      end_aside();
+      return 0;
+    }
     take_back();
   }
   if (is_owner) record_end();
@@ -277,6 +280,7 @@ void EventBuffer::end(bool is_owner) noexcept {
   } else if (is_owner) {
     (void)recorder_.guarded([&] { recorder_.store_.trim(chunk_); });
   }
+  return calls;
 }
 
 }  // namespace megascope

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/base/status.h"
 #include "core/encoding/call_decoder.h"
 #include "core/profile/profile.h"
 #include "core/trace/chunk_store.h"
@@ -86,6 +87,8 @@ class EventBuffer {
   trace::ChunkHeader* move_on(trace::ChunkHeader* to, std::uint64_t calls) noexcept;
   bool write_for_oldest(const trace::SealedChunk& sealed, std::uint64_t calls) noexcept;
   void note_kept(const trace::FlightChunks::Kept& chunk) noexcept;
+  void drop_full(std::uint64_t calls) noexcept;
+  Status release_kept(std::uint64_t calls) noexcept;
   trace::ChunkHeader* discard_chunk() noexcept;
   std::uint64_t fold(trace::ChunkHeader& chunk) noexcept;
   void define_for_fold();
@@ -97,7 +100,7 @@ class EventBuffer {
   void set_aside() noexcept;
   void take_back() noexcept;
   void park() noexcept;
-  void end(bool is_owner) noexcept;
+  std::uint64_t end(bool is_owner) noexcept;
   void end_aside() noexcept;
 
   Word* cursor_ = nullptr;
@@ -107,6 +110,7 @@ class EventBuffer {
   LocationId location_;
   trace::ChunkKind kind_;
   bool is_lossy_ = false;
+  bool lacks_descriptor_ = false;  ///< why the buffer has no chunk in the file
 
   Recorder& recorder_;
   trace::ChunkHeader parked_{};  ///< `chunk_` points to it while the buffer has no chunk; it has no

@@ -1,7 +1,10 @@
+#include "core/base/clock.h"
 #include "core/base/wiped_memory.h"
 #include "core/buffer/chunk_sizes.h"
 #include "core/buffer/event_buffer.h"
 #include "core/buffer/recorder.h"
+
+#include <algorithm>
 
 /// What becomes of a full chunk.
 namespace megascope {
@@ -11,8 +14,15 @@ bool EventBuffer::next_chunk() noexcept {
   if (is_ended_) return false;
   const std::uint64_t calls = fold(*chunk_);
   if (chunk_ == discard_) {
-    if (aside_.chunk == nullptr) count_dropped(calls);
-    return begin_chunk(discard_);
+    if (aside_.chunk != nullptr) return begin_chunk(discard_);
+    count_dropped(calls);
+    const bool tries_again = recorder_.options().policy == BufferPolicy::kFlight &&
+                             !recorder_.has_stopped();
+    trace::ChunkHeader* const chunk = tries_again ? recorder_.first_chunk(lacks_descriptor_)
+                                                  : nullptr;
+    if (chunk == nullptr) return begin_chunk(discard_);
+    ++sequence_;  // readers see that calls are missing
+    return begin_chunk(chunk);
   }
   return begin_chunk(replace_full(calls));
 }
@@ -21,12 +31,18 @@ bool EventBuffer::next_chunk() noexcept {
 trace::ChunkHeader* EventBuffer::replace_full(std::uint64_t calls) noexcept {
   trace::ChunkStore& store = recorder_.store_;
   const std::size_t bytes = chunk_bytes_for(store.backing());
-  if (chunk_->chunk_bytes < bytes) {
-    if (trace::ChunkHeader* larger = recorder_.acquire_chunk(bytes, bytes))
-      return move_on(larger, calls);
-  }
   trace::SealedChunk sealed;
+  if (chunk_->chunk_bytes < bytes) {
+    if (trace::ChunkHeader* larger = recorder_.acquire_chunk(bytes, bytes)) {
+      if (recorder_.wants_use()) {
+        sealer_.seal(*chunk_, calls, sealed);  // to know how much packing saves
+        recorder_.note_full(*chunk_, sealed.header.chunk_bytes);
+      }
+      return move_on(larger, calls);
+    }
+  }
   sealer_.seal(*chunk_, calls, sealed);
+  recorder_.note_full(*chunk_, sealed.header.chunk_bytes);
   trace::ChunkStore::Offset place = 0;
   const Status status = status_of([&] {
     Status result;
@@ -39,14 +55,20 @@ trace::ChunkHeader* EventBuffer::replace_full(std::uint64_t calls) noexcept {
     return chunk_;
   }
   recorder_.note_storage(status);
-  const bool is_at_limit = status.is_ok() || store.is_out_of_space();
-  if (is_at_limit && recorder_.options().policy == BufferPolicy::kFlight &&
-      write_for_oldest(sealed, calls))
-    return chunk_;
+  if (recorder_.options().policy == BufferPolicy::kFlight) {
+    if (recorder_.is_passing(status)) {
+      drop_full(calls);
+      return chunk_;
+    }
+    const bool is_at_limit = status.is_ok() || store.is_out_of_space();
+    if (is_at_limit && write_for_oldest(sealed, calls)) return chunk_;
+  }
   if (status.is_ok()) {
     if (trace::ChunkHeader* rest = recorder_.acquire_chunk(bytes, kMinChunkBytes))
       return move_on(rest, calls);
   }
+  recorder_.note_stop(status);
+  lacks_descriptor_ = store.is_lack_of_descriptors(status);
   return move_on(discard_chunk(), calls);
 }
 
@@ -54,12 +76,8 @@ trace::ChunkHeader* EventBuffer::replace_full(std::uint64_t calls) noexcept {
 trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to, std::uint64_t calls) noexcept {
   const trace::PendingCall pending = chunk_->pending[0];
   chunk_->pending[0] = {{trace::kUnknownCall, 0, 0, 0}};  // the thread goes on
-  const trace::ChunkStore::Offset offset = recorder_.store_.offset_of(chunk_);
-  const std::size_t bytes = chunk_->chunk_bytes;
-  const Status status = status_of([&] { return recorder_.store_.release(chunk_); });
-  if (status.is_ok()) {
-    note_kept({offset, bytes, 0, calls, &lost_});
-  } else {
+  const Status status = release_kept(calls);
+  if (!status.is_ok()) {
     recorder_.note_storage(status);
     count_dropped(calls);
   }
@@ -69,60 +87,55 @@ trace::ChunkHeader* EventBuffer::move_on(trace::ChunkHeader* to, std::uint64_t c
   return to;
 }
 
-/// Notes a full chunk in the file. Policy flight: it may be dropped.
-void EventBuffer::note_kept(const trace::FlightChunks::Kept& chunk) noexcept {
-  recorder_.saved_bytes_.fetch_add(chunk.saved_bytes, std::memory_order_relaxed);
-  if (recorder_.options().policy != BufferPolicy::kFlight) return;
-  (void)recorder_.guarded([&] {
-    recorder_.flight_.add(chunk);
-    return true;
-  });
+/// Releases the current chunk, with so many calls, which stays in the file.
+Status EventBuffer::release_kept(std::uint64_t calls) noexcept {
+  const trace::ChunkStore::Offset offset = recorder_.store_.offset_of(chunk_);
+  const std::size_t bytes = chunk_->chunk_bytes;
+  const Status status = status_of([&] { return recorder_.store_.release(chunk_); });
+  if (status.is_ok()) note_kept({offset, bytes, 0, calls, &lost_});
+  return status;
 }
 
-/// Policy flight: drops the oldest chunks of the process until the full one has space. Dropped
-/// records are counted before their space is given back. Returns false if that fails.
-bool EventBuffer::write_for_oldest(const trace::SealedChunk& sealed, std::uint64_t calls) noexcept {
-  trace::ChunkStore& store = recorder_.store_;
-  Status status;
-  while (status.is_ok()) {
-    trace::ChunkStore::Offset place = 0;
-    status = status_of([&] {
-      Status result;
-      place = store.write_into_free(sealed, result);
-      return result;
-    });
-    if (place != 0) {
-      note_kept({place, sealed.header.chunk_bytes, sealed.saved_bytes(), calls, &lost_});
-      return true;
-    }
-    if (!status.is_ok()) break;
-    // One chunk after the other, so that no newer one is gone before the oldest, which would leave
-    // a gap between two chunks of a thread if the process were killed in between.
-    const std::lock_guard in_order(recorder_.mutex_);
-    trace::FlightChunks::Kept oldest;
-    if (!recorder_.flight_.take_oldest(oldest)) {
-      count_dropped(calls);
-      return true;
-    }
-    oldest.lost->fetch_add(oldest.calls, std::memory_order_relaxed);
-    recorder_.count_loss(recorder_.cause_of_loss(), oldest.calls);
-    recorder_.saved_bytes_.fetch_sub(oldest.saved_bytes, std::memory_order_relaxed);
-    status = status_of([&] { return store.free(oldest.offset, oldest.bytes); });
-  }
-  recorder_.note_storage(status);
-  return false;
+/// Notes a full chunk, which takes so many bytes when it is packed.
+void Recorder::note_full(const trace::ChunkHeader& chunk, std::size_t packed_bytes) noexcept {
+  full_bytes_.fetch_add(chunk.used_bytes.load(std::memory_order_relaxed),
+                        std::memory_order_relaxed);
+  packed_bytes_.fetch_add(packed_bytes, std::memory_order_relaxed);
+}
+
+/// Returns what is used of the trace, and how fast it grows: what was recorded takes as much of the
+/// file as if all of it were packed as well as the chunks that were full so far.
+BufferUse Recorder::use_now() const {
+  const trace::ChunkStore::OpenUse open = store_.open_use(chunk_bytes_for(store_.backing()));
+  const auto full = static_cast<double>(full_bytes_.load(std::memory_order_relaxed));
+  const auto packed = static_cast<double>(packed_bytes_.load(std::memory_order_relaxed));
+  const std::uint64_t file_bytes = store_.used_bytes();
+  const std::uint64_t bound = store_.bound_bytes();
+  const std::uint64_t growth = store_.growth_bytes();
+  BufferUse use;
+  use.is_limited_by_system = growth < bound - std::min(bound, file_bytes);
+  use.limit_bytes = use.is_limited_by_system ? file_bytes + growth : bound;
+  use.used_bytes = file_bytes;
+  if (file_bytes + open.soon_bytes < use.limit_bytes) use.used_bytes += open.soon_bytes;
+  use.recorded_bytes = full == 0
+                           ? 0
+                           : static_cast<std::uint64_t>(
+                                 (full + static_cast<double>(open.used_bytes)) * packed / full);
+  use.elapsed_ns = clock::monotonic_ns() - opened_ns_;
+  return use;
 }
 
 void Recorder::note_use() noexcept {
-  constexpr std::uint64_t kTold = 10;  // 1 / kTold of the bound
-  if (!options_.on_tenth_used || is_tenth_used_.load(std::memory_order_relaxed)) return;
-  const BufferUse use{store_.used_bytes(), store_.bound_bytes(),
-                      clock::monotonic_ns() - opened_ns_};
-  if (use.used_bytes < use.bound_bytes / kTold || is_tenth_used_.exchange(true)) return;
+  constexpr std::uint64_t kTold = 10;  // 1 / kTold of the limit
+  if (!wants_use() || is_use_told_.exchange(true)) return;
+  bool is_done = true;  // also if memory runs out
   (void)guarded([&] {
-    options_.on_tenth_used(use);
+    const BufferUse use = use_now();
+    is_done = use.used_bytes >= use.limit_bytes / kTold && use.recorded_bytes != 0 &&
+              (use.rest_ns() == 0 || options_.on_tenth_used(use));
     return true;
   });
+  if (!is_done) is_use_told_.store(false);
 }
 
 /// Returns private memory for records that are only added to the profile, because nothing more can

@@ -46,8 +46,9 @@ Status Recorder::open(const ProcessInfo& info) {
   definitions_.info = info;
   opened_ns_ = clock::monotonic_ns();
   const std::string directory = options_.path.substr(0, options_.path.rfind('/'));
-  Status status = store_.create(options_.path, trace::backing_for(directory), options_.size_bytes,
-                                options_.local_ranks);
+  Status status = store_.create(options_.path,
+                                options_.backing.value_or(trace::backing_for(directory)),
+                                options_.size_bytes, options_.local_ranks);
   if (status.is_ok()) {
     header_ = store_.header();
     has_storage_ = true;
@@ -306,8 +307,11 @@ void Recorder::append_definition(std::span<const std::byte> bytes) noexcept {
 
 void Recorder::note_storage(const Status& status) noexcept {
   if (status.is_ok()) return;
-  const bool is_memory = status.message() == no_memory().message();
-  (is_memory ? has_no_memory_ : has_storage_trouble_).store(true, std::memory_order_relaxed);
+  if (!is_passing(status)) {
+    const bool is_buffer = status.message() == no_memory().message() ||
+                           store_.is_lack_of_descriptors(status);
+    (is_buffer ? has_no_memory_ : has_storage_trouble_).store(true, std::memory_order_relaxed);
+  }
   const std::lock_guard lock(storage_mutex_);
   without_throwing([&] { storage_status_.update(status); },
                    [this] { storage_status_ = no_memory(); });

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -50,9 +51,11 @@ struct RecorderOptions {
   bool has_windows = false;       ///< records are kept in some steps only (EventBuffer::keep)
   std::uint32_t local_ranks = 0;  ///< processes of the job on this node, among which the space
                                   ///< reserved for the application is divided; 0: reserve none
-  /// Called at most once: by the thread that filled a chunk, when the trace has at least a tenth of
-  /// its largest size. The thread is in an MPI call or a hook. Empty: not called.
-  std::function<void(const BufferUse&)> on_tenth_used{};
+  /// Called by threads that filled a chunk, one at a time, when the trace has at least a tenth of
+  /// its largest size, until it returns true or nothing is left. The thread is in an MPI call or a
+  /// hook. Empty: not called.
+  std::function<bool(const BufferUse&)> on_tenth_used{};
+  std::optional<trace::Backing> backing{};  ///< instead of trace::backing_for(), for tests
 };
 
 /// Recording of one process: its trace file, the buffers of its threads, its definitions and loss
@@ -120,8 +123,8 @@ class Recorder {
   Status storage_status() const;
   /// Returns whether the trace file was created.
   bool has_storage() const noexcept { return has_storage_; }
-  /// Returns whether recording stopped to leave space on the file system to the application.
-  bool is_out_of_space() const noexcept { return store_.is_out_of_space(); }
+  /// Returns whether a thread stopped recording to the file because of an error.
+  bool has_stopped() const noexcept { return has_stopped_.load(std::memory_order_relaxed); }
   /// Returns the largest size of the trace file: RecorderOptions::size_bytes, or what a file system
   /// in memory allows.
   std::uint64_t bound_bytes() const noexcept {
@@ -168,9 +171,22 @@ class Recorder {
   auto guarded(Work&& work) noexcept {
     return without_throwing(std::forward<Work>(work), [this] { count_loss(LossCause::kNoBuffer); });
   }
+  trace::ChunkHeader* first_chunk(bool& lacks_descriptor) noexcept;
+  trace::ChunkHeader* first_chunk_for_oldest(Status& status) noexcept;
+  bool drop_oldest(Status& status) noexcept;
   void note_storage(const Status& status) noexcept;
+  /// Returns whether an error of policy flight concerns one chunk only, and recording goes on.
+  bool is_passing(const Status& status) const noexcept;
+  void note_stop(const Status& status) noexcept {
+    if (!status.is_ok()) has_stopped_.store(true, std::memory_order_relaxed);
+  }
   /// Calls RecorderOptions::on_tenth_used if it is time.
   void note_use() noexcept;
+  bool wants_use() const noexcept {
+    return options_.on_tenth_used && !is_use_told_.load(std::memory_order_relaxed);
+  }
+  void note_full(const trace::ChunkHeader& chunk, std::size_t packed_bytes) noexcept;
+  BufferUse use_now() const;
   /// Returns the cause under which records that cannot be stored are counted.
   LossCause cause_of_loss() const noexcept;
   void write_header(const ProcessInfo& info);
@@ -208,9 +224,12 @@ class Recorder {
   std::atomic<bool> has_storage_trouble_{false};
   std::atomic<bool> has_no_memory_{false};
   std::atomic<bool> is_recording_{false};
-  std::atomic<bool> is_tenth_used_{false};
-  std::atomic<std::uint64_t> saved_bytes_{0};  ///< by packing the chunks in the file
-  std::uint64_t opened_ns_ = 0;                ///< clock::monotonic_ns() of open()
+  std::atomic<bool> has_stopped_{false};
+  std::atomic<bool> is_use_told_{false};        ///< or a thread is about to
+  std::atomic<std::uint64_t> full_bytes_{0};    ///< of full chunks, as recorded
+  std::atomic<std::uint64_t> packed_bytes_{0};  ///< of the same chunks, packed
+  std::atomic<std::uint64_t> saved_bytes_{0};   ///< by packing the chunks in the file
+  std::uint64_t opened_ns_ = 0;                 ///< clock::monotonic_ns() of open()
   bool has_storage_ = false;
   pid_t pid_ = 0;
 };

@@ -16,7 +16,9 @@
   X(kStorage, "storage", "storage",                                                              \
     "the disk is full (free space, or set MEGASCOPE_SCRATCH), or the trace was removed or "      \
     "recovered while the job was running")                                                       \
-  X(kNoBuffer, "no_buffer", "no buffer", "no memory for the buffer of a thread")                 \
+  /* also: no file descriptor to write it */                                                     \
+  X(kNoBuffer, "no_buffer", "no buffer",                                                         \
+    "no memory for the buffer of a thread, or no free file descriptor when it was full")         \
   X(kUnknownRequest, "unknown_request", "unknown request",                                       \
     "completions of requests whose start was not recorded")                                      \
   /* MPI_STATUSES_IGNORE with more statuses than are preallocated */                             \

@@ -3,13 +3,13 @@
 #include "core/base/no_cancel.h"
 #include "core/base/safe_file.h"
 #include "core/base/wiped_memory.h"
+#include "core/trace/file_writes.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,42 +21,6 @@ namespace megascope::trace {
 namespace {
 
 constexpr std::uint64_t kDefinitionReserveBytes = std::uint64_t{64} << 20;
-
-bool exceeds_file_size_limit(std::uint64_t end) {
-  rlimit limit{};
-  // Beyond the limit the kernel would send SIGXFSZ to the application.
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-         end > limit.rlim_cur;
-}
-
-Status file_size_error(const std::string& path) {
-  return Status::error("cannot extend " + path +
-                       ": the process's file-size limit (ulimit -f) is reached");
-}
-
-/// Writes all bytes at `offset`. Returns false with errno set on failure.
-bool write_all(int file, const void* from, std::size_t bytes, std::uint64_t offset) {
-  const char* at = static_cast<const char*>(from);
-  while (bytes > 0) {
-    const ssize_t written = pwrite(file, at, bytes, static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written == 0) errno = ENOSPC;
-    if (written <= 0) return false;
-    at += written;
-    offset += static_cast<std::uint64_t>(written);
-    bytes -= static_cast<std::size_t>(written);
-  }
-  return true;
-}
-
-/// fallocate(2), repeated when a signal interrupts it.
-bool allocate(int file, int mode, std::uint64_t offset, std::uint64_t bytes) {
-  int rc = 0;
-  do {
-    rc = fallocate(file, mode, static_cast<off_t>(offset), static_cast<off_t>(bytes));
-  } while (rc != 0 && errno == EINTR);
-  return rc == 0;
-}
 
 }  // namespace
 
@@ -86,7 +50,8 @@ Status ChunkStore::create(const std::string& path, Backing backing, std::uint64_
   }
   status = ask_for_space(file.number(), kFileHeaderBytes, Use::kEvents);
   if (status.is_ok())
-    header_ = reinterpret_cast<FileHeader*>(map(file.number(), 0, kFileHeaderBytes, status));
+    header_ = reinterpret_cast<FileHeader*>(
+        map(file.number(), 0, kFileHeaderBytes, Use::kDefinitions, status));
   if (header_ == nullptr) {
     unlink(path.c_str());
     return status;
@@ -100,7 +65,7 @@ int ChunkStore::open_file(Status& status) const {
   const int file = open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   struct stat info {};
   if (file < 0) {
-    status = Status::from_errno("cannot open " + path_, errno);
+    status = failed("cannot open", errno);
   } else if (fstat(file, &info) != 0 || info.st_dev != device_ || info.st_ino != inode_) {
     status = Status::error(path_ + " has been replaced by another file");
     close(file);
@@ -109,14 +74,31 @@ int ChunkStore::open_file(Status& status) const {
   return file;
 }
 
-Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes) const {
-  if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
+bool ChunkStore::is_lack_of_descriptors(const Status& status) const {
+  return !status.is_ok() && (status.message() == failed("cannot open", EMFILE).message() ||
+                             status.message() == failed("cannot open", ENFILE).message());
+}
+
+/// Returns the error. If it says that the file cannot grow, events are refused from then on.
+Status ChunkStore::failed(const char* what, int error_number, Use use) const {
+  if (use == Use::kEvents && is_no_space(error_number))
+    is_out_of_space_.store(true, std::memory_order_relaxed);
+  return Status::from_errno(what + (" " + path_), error_number);
+}
+
+Status ChunkStore::is_beyond_limit(std::uint64_t end, Use use) const {
+  if (!exceeds_file_size_limit(end)) return Status::ok();
+  if (use == Use::kEvents) is_out_of_space_.store(true, std::memory_order_relaxed);
+  return file_size_error(path_);
+}
+
+Status ChunkStore::extend(int file, std::uint64_t offset, std::size_t bytes, Use use) const {
+  Status status = is_beyond_limit(offset + bytes, use);
   // posix_fallocate() would fall back to writing every block; a file system without fallocate() is
   // not worth mapping.
-  if (!allocate(file, 0, offset, bytes)) {
-    return Status::from_errno("cannot reserve space in " + path_, errno);
-  }
-  return Status::ok();
+  if (status.is_ok() && !allocate(file, 0, offset, bytes))
+    status = failed("cannot reserve space in", errno, use);
+  return status;
 }
 
 /// After one refusal, events are refused for good: a file that continued when space became free
@@ -128,13 +110,14 @@ Status ChunkStore::ask_for_space(int file, std::uint64_t bytes, Use use) const {
   return status;
 }
 
-ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, Status& status) {
+ChunkHeader* ChunkStore::map(int file, std::uint64_t offset, std::size_t bytes, Use use,
+                             Status& status) {
   if (backing_ == Backing::kWritten) {
     void* memory = unforked_memory(bytes);
     if (memory == nullptr) status = Status::from_errno("no memory for trace buffers", errno);
     return static_cast<ChunkHeader*>(memory);
   }
-  status = extend(file, offset, bytes);
+  status = extend(file, offset, bytes, use);
   if (!status.is_ok()) return nullptr;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
                       static_cast<off_t>(offset));
@@ -170,14 +153,40 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t min_bytes, Statu
   if (!file.is_open()) return nullptr;
   status = ask_for_space(file.number(), bytes, use);
   if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
-  ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, status)
+  ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, use, status)
                                             : nullptr;
   if (chunk == nullptr) return nullptr;
-  open_.push_back({chunk, next_offset_, bytes});
+  open_.push_back({chunk, next_offset_, bytes, use});
   next_offset_ += bytes;
   chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
   chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
   chunk->magic = kChunkMagic;
+  return chunk;
+}
+
+ChunkHeader* ChunkStore::acquire_free(std::size_t bytes, Status& status) {
+  const NoCancel no_cancel;
+  const std::lock_guard lock(mutex_);
+  status = Status::ok();
+  const Offset offset = free_.find(bytes);
+  if (offset == FreeSpace::kNone) return nullptr;
+  open_.reserve(open_.size() + 1);
+  const files::Descriptor file(open_file(status));
+  if (status.is_ok()) status = write_definitions(file.number());
+  // Headers from the end to the begin: at each moment a reader can walk over the space.
+  if (status.is_ok())
+    status = write_free(file.number(), offset + bytes, free_.bytes_at(offset) - bytes);
+  if (status.is_ok()) status = write_free(file.number(), offset, bytes);
+  ChunkHeader* const chunk = status.is_ok()
+                                 ? map(file.number(), offset, bytes, Use::kEvents, status)
+                                 : nullptr;
+  if (chunk == nullptr) return nullptr;
+  open_.push_back({chunk, offset, bytes, Use::kEvents});
+  take_free(offset, bytes);
+  chunk->chunk_bytes = static_cast<std::uint32_t>(bytes);
+  chunk->used_bytes.store(sizeof(ChunkHeader), std::memory_order_relaxed);
+  chunk->magic = kChunkMagic;
+  chunk->kind = ChunkKind::kFree;
   return chunk;
 }
 
@@ -196,137 +205,10 @@ Status ChunkStore::release(ChunkHeader* chunk) {
   if (found == open_.end()) return Status::ok();
   const std::size_t mapped_bytes = found->mapped_bytes;
   Status status;
-  if (backing_ == Backing::kWritten) status = write_out(chunk, chunk->chunk_bytes, found->offset);
+  if (backing_ == Backing::kWritten) status = write_open(*found);
   open_.erase(found);
   munmap(chunk, mapped_bytes);
   return status;
-}
-
-ChunkStore::Offset ChunkStore::append(const SealedChunk& chunk, Status& status) {
-  status = Status::ok();
-  const NoCancel no_cancel;
-  const std::uint32_t bytes = chunk.header.chunk_bytes;
-  files::Descriptor file;
-  Offset offset = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (header_ == nullptr || next_offset_ + bytes > size_limit_bytes_ || is_out_of_space())
-      return 0;
-    file = files::Descriptor(open_file(status));
-    if (file.is_open()) status = ask_for_space(file.number(), bytes, Use::kEvents);
-    if (status.is_ok()) status = write_definitions(file.number());
-    if (!status.is_ok()) return 0;
-    offset = next_offset_;
-    next_offset_ += bytes;
-  }
-  status = begin_copy(file.number(), chunk, offset);
-  if (status.is_ok()) status = finish_copy(file.number(), chunk, offset);
-  return status.is_ok() ? offset : 0;
-}
-
-ChunkStore::Offset ChunkStore::write_into_free(const SealedChunk& chunk, Status& status) {
-  status = Status::ok();
-  const NoCancel no_cancel;
-  const std::uint32_t bytes = chunk.header.chunk_bytes;
-  files::Descriptor file;
-  Offset offset = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    offset = free_.find(bytes);
-    if (offset == FreeSpace::kNone) return 0;
-    file = files::Descriptor(open_file(status));
-    if (status.is_ok()) status = write_definitions(file.number());
-    if (!status.is_ok()) return 0;
-    // Headers first: a reader walks from header to header, and space that is taken may have a chunk
-    // of another thread behind it.
-    status = write_free(file.number(), offset + bytes, free_.bytes_at(offset) - bytes);
-    if (status.is_ok()) status = begin_copy(file.number(), chunk, offset);
-    if (!status.is_ok()) return 0;
-    free_.take(offset, bytes);
-  }
-  status = finish_copy(file.number(), chunk, offset);
-  return status.is_ok() ? offset : 0;
-}
-
-Status ChunkStore::free(Offset offset, std::size_t bytes) {
-  const NoCancel no_cancel;
-  const std::lock_guard lock(mutex_);
-  Status status;
-  const files::Descriptor file(open_file(status));
-  if (status.is_ok()) status = write_free(file.number(), offset, bytes);
-  if (status.is_ok()) free_.add(offset, bytes);
-  return status;
-}
-
-/// Marks space as free, so that a reader skips it.
-Status ChunkStore::write_free(int file, Offset offset, std::uint64_t bytes) const {
-  while (bytes > 0) {
-    if (exceeds_file_size_limit(offset + sizeof(ChunkHeader))) return file_size_error(path_);
-    const std::uint64_t piece = std::min<std::uint64_t>(bytes, kMaxChunkBytes);
-    ChunkHeader header{};
-    header.magic = kChunkMagic;
-    header.chunk_bytes = static_cast<std::uint32_t>(piece);
-    header.used_bytes.store(sizeof header, std::memory_order_relaxed);
-    header.kind = ChunkKind::kFree;
-    if (!write_all(file, &header, sizeof header, offset))
-      return Status::from_errno("cannot write " + path_, errno);
-    offset += piece;
-    bytes -= piece;
-  }
-  return Status::ok();
-}
-
-Status ChunkStore::write_out(const void* from, std::size_t bytes, std::uint64_t offset) const {
-  if (exceeds_file_size_limit(offset + bytes)) return file_size_error(path_);
-  Status status;
-  const int file = open_file(status);
-  if (file < 0) return status;
-  if (!write_all(file, from, bytes, offset))
-    status = Status::from_errno("cannot write " + path_, errno);
-  close(file);
-  return status;
-}
-
-/// Writes the first of three parts of a chunk, an empty chunk, so that a reader can skip it while
-/// it is incomplete.
-Status ChunkStore::begin_copy(int file, const SealedChunk& chunk, Offset offset) const {
-  if (exceeds_file_size_limit(offset + chunk.header.chunk_bytes)) return file_size_error(path_);
-  ChunkHeader empty{};
-  std::memcpy(static_cast<void*>(&empty), &chunk.header, sizeof empty);
-  empty.used_bytes.store(sizeof empty, std::memory_order_relaxed);
-  empty.packed_words = 0;
-  return write_all(file, &empty, sizeof empty, offset)
-             ? Status::ok()
-             : Status::from_errno("cannot write " + path_, errno);
-}
-
-/// Writes the content, and then the final header.
-Status ChunkStore::finish_copy(int file, const SealedChunk& chunk, Offset offset) const {
-  if (exceeds_file_size_limit(offset + chunk.header.chunk_bytes)) return file_size_error(path_);
-  const bool is_written = write_all(file, chunk.content, chunk.content_bytes(),
-                                    offset + sizeof chunk.header) &&
-                          write_all(file, &chunk.header, sizeof chunk.header, offset);
-  return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
-}
-
-/// Writes the private memory that makes events readable: the file header and open chunks of
-/// definitions. Call with the lock held. A kill leaves the older or the newer state of each chunk.
-Status ChunkStore::write_definitions(int file) const {
-  if (backing_ != Backing::kWritten) return Status::ok();
-  if (exceeds_file_size_limit(next_offset_)) return file_size_error(path_);
-  bool is_written = write_all(file, header_, kFileHeaderBytes, 0);
-  for (const Open& open : open_) {
-    ChunkHeader header{};
-    std::memcpy(static_cast<void*>(&header), open.chunk, sizeof header);
-    const std::uint64_t used = open.chunk->used_bytes.load(std::memory_order_acquire);
-    header.used_bytes.store(used, std::memory_order_relaxed);
-    if (header.kind != ChunkKind::kDefinitions) continue;
-    is_written = is_written &&
-                 write_all(file, open.chunk + 1, used - sizeof header,
-                           open.offset + sizeof header) &&
-                 write_all(file, &header, sizeof header, open.offset);
-  }
-  return is_written ? Status::ok() : Status::from_errno("cannot write " + path_, errno);
 }
 
 void ChunkStore::trim(ChunkHeader* chunk) {
@@ -343,13 +225,15 @@ void ChunkStore::trim(ChunkHeader* chunk) {
   const bool is_done = allocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset + keep,
                                 rest);
   close(file);
+  if (!is_done) return;
   const std::lock_guard lock(mutex_);
-  if (is_done && offset + chunk->chunk_bytes == next_offset_) {
+  if (offset + chunk->chunk_bytes == next_offset_) {
     next_offset_ -= rest;
-    chunk->chunk_bytes = static_cast<std::uint32_t>(keep);
-  } else if (is_done) {
+  } else {
     trimmed_bytes_ += rest;
+    free_.add(FreeSpace::piece(offset + keep, rest));  // all zero: a reader skips it
   }
+  chunk->chunk_bytes = static_cast<std::uint32_t>(keep);
 }
 
 std::uint64_t ChunkStore::used_bytes() const {
@@ -357,13 +241,34 @@ std::uint64_t ChunkStore::used_bytes() const {
   return next_offset_ - trimmed_bytes_;
 }
 
+ChunkStore::OpenUse ChunkStore::open_use(std::size_t chunk_bytes) const {
+  const std::lock_guard lock(mutex_);
+  OpenUse use;
+  for (const Open& open : open_) {
+    if (open.use != Use::kEvents) continue;
+    const std::uint64_t used = open.chunk->used_bytes.load(std::memory_order_relaxed);
+    use.used_bytes += used;
+    if (open.mapped_bytes < chunk_bytes && used > open.mapped_bytes / 2)
+      use.soon_bytes += chunk_bytes;
+  }
+  return use;
+}
+
+std::uint64_t ChunkStore::growth_bytes() const {
+  const NoCancel no_cancel;
+  return space_.growth_bytes(path_, used_bytes());
+}
+
 Status ChunkStore::flush() {
   const NoCancel no_cancel;
   const std::lock_guard lock(mutex_);
   if (backing_ == Backing::kMapped || header_ == nullptr) return Status::ok();
-  Status status = write_out(header_, kFileHeaderBytes, 0);
-  for (const Open& open : open_)
-    status.update(write_out(open.chunk, open.chunk->chunk_bytes, open.offset));
+  Status status;
+  const files::Descriptor file(open_file(status));
+  if (!file.is_open()) return status;
+  if (!write_all(file.number(), header_, kFileHeaderBytes, 0))
+    status = failed("cannot write", errno);
+  for (const Open& open : open_) status.update(write_open(open));
   return status;
 }
 

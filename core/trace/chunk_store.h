@@ -63,11 +63,15 @@ class ChunkStore {
   ///   is nearly full (Space), or the operating system reports an error.
   ChunkHeader* acquire(std::size_t bytes, std::size_t min_bytes, Status& status,
                        Use use = Use::kEvents);
+  /// As acquire() for a chunk of events, in space that free() or trim() gave back. The chunk's kind
+  /// is kFree, and its content is undefined. Returns nullptr with `status` ok if no piece of that
+  /// space is large enough.
+  ChunkHeader* acquire_free(std::size_t bytes, Status& status);
   /// Ends writing to a chunk: unmaps it, or writes it to the file.
   Status release(ChunkHeader* chunk);
 
-  /// Returns whether the disk or the memory was too full for a chunk of events (Space). No further
-  /// chunks of events are then created.
+  /// Returns whether the file could not grow for a chunk of events: the disk or the memory was too
+  /// full (Space), a quota or the file-size limit was reached. It then grows no more for events.
   bool is_out_of_space() const noexcept { return is_out_of_space_.load(std::memory_order_relaxed); }
   /// Returns the bound of the whole file: size_limit_bytes of create(), or the process's share of
   /// memory (Space::memory_bytes()) if that is less.
@@ -84,15 +88,17 @@ class ChunkStore {
   /// reached or because of the error in `status`.
   Offset append(const SealedChunk& chunk, Status& status);
   /// As append(), into space that free() gave back. Returns 0 with `status` ok if no piece of it is
-  /// large enough.
+  /// large enough. If the file system has no space for it there, the piece is not used again; after
+  /// the third in turn returns the error.
   Offset write_into_free(const SealedChunk& chunk, Status& status);
   /// Drops a released chunk, or one that append() or write_into_free() wrote, and gives its space
-  /// back. offset, bytes: position and size in the file.
+  /// back. offset, bytes: position and size in the file. After an error it is still in the file.
   Status free(Offset offset, std::size_t bytes);
   Offset offset_of(const ChunkHeader* chunk) const;
 
   /// Returns the unused space of an open chunk to the file system, once: by shortening the file if
-  /// the chunk is the last, else by freeing its blocks. The chunk must not grow afterwards.
+  /// the chunk is the last, else by freeing its blocks; the space is then free as by free(). The
+  /// chunk must not grow afterwards; its chunk_bytes are those that it keeps.
   void trim(ChunkHeader* chunk);
 
   /// Writes the header page and everything that is still in private memory. The store stays usable.
@@ -101,18 +107,34 @@ class ChunkStore {
   Backing backing() const noexcept { return backing_; }
   /// Returns the size of the file without trimmed space.
   std::uint64_t used_bytes() const;
+  /// Returns whether an error says that the process has no file descriptor left.
+  bool is_lack_of_descriptors(const Status& status) const;
+
+  /// What open chunks of events have and will take.
+  struct OpenUse {
+    std::uint64_t used_bytes = 0;  ///< their records
+    std::uint64_t soon_bytes = 0;  ///< space of the larger chunks that will follow those that are
+                                   ///< smaller than `chunk_bytes` and half full
+  };
+  OpenUse open_use(std::size_t chunk_bytes) const;
+  /// Returns by how many bytes the disk or the memory lets the file grow (Space); ~0: no limit.
+  std::uint64_t growth_bytes() const;
 
  private:
   struct Open {
     ChunkHeader* chunk;
     std::uint64_t offset;
     std::size_t mapped_bytes;
+    Use use;
   };
   int open_file(Status& status) const;
-  ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Status& status);
-  Status extend(int file, std::uint64_t offset, std::size_t bytes) const;
+  ChunkHeader* map(int file, std::uint64_t offset, std::size_t bytes, Use use, Status& status);
+  Status extend(int file, std::uint64_t offset, std::size_t bytes, Use use) const;
+  Status failed(const char* what, int error_number, Use use = Use::kEvents) const;
+  Status is_beyond_limit(std::uint64_t end, Use use = Use::kEvents) const;
+  void take_free(Offset offset, std::uint64_t bytes);
   Status ask_for_space(int file, std::uint64_t bytes, Use use) const;
-  Status write_out(const void* from, std::size_t bytes, std::uint64_t offset) const;
+  Status write_open(const Open& open) const;
   Status begin_copy(int file, const SealedChunk& chunk, Offset offset) const;
   Status finish_copy(int file, const SealedChunk& chunk, Offset offset) const;
   Status write_free(int file, Offset offset, std::uint64_t bytes) const;
@@ -126,6 +148,7 @@ class ChunkStore {
   std::uint64_t next_offset_ = 0;
   std::uint64_t trimmed_bytes_ = 0;
   FreeSpace free_;
+  int refusals_ = 0;  ///< of write_into_free(), in turn
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   FileHeader* header_ = nullptr;

@@ -8,7 +8,8 @@
 
 namespace megascope::trace {
 
-/// The chunks of a process that may be dropped, oldest first (policy flight). Any thread.
+/// The chunks of a process that may be dropped, oldest first (policy flight). Any thread;
+/// one thread at a time drops chunks.
 class FlightChunks {
  public:
   struct Kept {
@@ -25,17 +26,21 @@ class FlightChunks {
     const std::lock_guard lock(mutex_);
     chunks_.push_back(kept);
   }
-  /// Takes the oldest chunk. Returns false if there is none.
-  bool take_oldest(Kept& kept) noexcept {
+  /// Copies the oldest chunk. Returns false if there is none.
+  bool oldest(Kept& kept) const noexcept {
     const std::lock_guard lock(mutex_);
     if (chunks_.empty()) return false;
     kept = chunks_.front();
-    chunks_.pop_front();
     return true;
+  }
+  /// Removes the oldest chunk, which was dropped.
+  void remove_oldest() noexcept {
+    const std::lock_guard lock(mutex_);
+    chunks_.pop_front();
   }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Kept> chunks_;
 };
 

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace megascope::trace {
 
-void FreeSpace::add(Offset offset, std::uint64_t bytes) {
-  auto piece = pieces_.emplace(offset, bytes).first;
+FreeSpace::Piece FreeSpace::piece(Offset offset, std::uint64_t bytes) {
+  std::map<Offset, std::uint64_t> one{{offset, bytes}};
+  return one.extract(one.begin());
+}
+
+void FreeSpace::add(Piece node) noexcept {
+  auto piece = pieces_.insert(std::move(node)).position;
   const auto next = std::next(piece);
   if (next != pieces_.end() && piece->first + piece->second == next->first) {
     piece->second += next->second;

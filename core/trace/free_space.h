@@ -7,13 +7,16 @@
 namespace megascope::trace {
 
 /// Space in a trace file whose chunks were dropped. Adjacent pieces are one. One thread at a time.
-/// Functions may throw std::bad_alloc and then change nothing.
+/// piece() may throw std::bad_alloc.
 class FreeSpace {
  public:
   using Offset = std::uint64_t;
   static constexpr Offset kNone = 0;
 
-  void add(Offset offset, std::uint64_t bytes);
+  /// Free space that add() takes without allocating.
+  using Piece = std::map<Offset, std::uint64_t>::node_type;
+  static Piece piece(Offset offset, std::uint64_t bytes);
+  void add(Piece node) noexcept;
   /// Returns the first place with so many free bytes; kNone if there is none.
   Offset find(std::uint64_t bytes) const noexcept;
   /// Returns the size of the piece that find() returned.

@@ -108,6 +108,12 @@ bool TraceFile::hold_open_chunk(Chunks& chunks) {
       bytes_.data() + bytes_.size() - reinterpret_cast<const std::byte*>(last.header));
   HeaderBytes header;
   const std::size_t used = copy_header(*last.header, header);
+  // Dropped space may have become the chunk of another thread, with the same number.
+  const auto is_same = [&](const ChunkHeader& now) {
+    return now.kind != ChunkKind::kFree && now.sequence == last.sequence &&
+           now.base_ticks == last.base_ticks;
+  };
+  if (!is_same(*reinterpret_cast<const ChunkHeader*>(header.data()))) return false;
   if (used > std::min<std::size_t>(last.header->chunk_bytes, space)) return false;
   const std::size_t size = (used - sizeof(ChunkHeader)) / sizeof(encoding::Word);
   if (used < sizeof(ChunkHeader) || size < last.word_count) return false;
@@ -115,8 +121,7 @@ bool TraceFile::hold_open_chunk(Chunks& chunks) {
   std::memcpy(copy.get(), header.data(), sizeof header);
   std::memcpy(copy.get() + kHeaderWords, first_word(last.header), size * sizeof(encoding::Word));
   std::atomic_thread_fence(std::memory_order_acquire);
-  if (last.header->sequence != last.sequence ||
-      last.header->used_bytes.load(std::memory_order_acquire) < used)
+  if (!is_same(*last.header) || last.header->used_bytes.load(std::memory_order_acquire) < used)
     return false;
   used_bytes_ += (size - last.word_count) * sizeof(encoding::Word);
   last.header = reinterpret_cast<const ChunkHeader*>(copy.get());

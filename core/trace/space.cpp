@@ -160,15 +160,34 @@ std::uint64_t Space::share_bytes(std::uint64_t held_bytes) const {
   return share_bytes_.load(std::memory_order_relaxed);
 }
 
+/// Returns what counts as free on the disk that reports free_bytes.
+std::uint64_t Space::seen_free_bytes(std::uint64_t free_bytes,
+                                     std::uint64_t held_bytes) const noexcept {
+  if (kind_ != Kind::kLateDisk) return free_bytes;
+  return std::min(free_bytes, less(first_free_bytes_, held_bytes * local_ranks_));
+}
+
+std::uint64_t Space::growth_bytes(const std::string& path, std::uint64_t held_bytes) const {
+  if (local_ranks_ == 0) return kUnknown;
+  struct statvfs info {};
+  if (statvfs(path.c_str(), &info) != 0) return 0;
+  const DiskSpace disk = disk_space(info);
+  std::uint64_t growth = kUnknown;
+  if (disk.total_bytes != 0)
+    growth = less(seen_free_bytes(disk.free_bytes, held_bytes),
+                  free_space_floor(disk.total_bytes)) /
+             local_ranks_;
+  if (kind_ != Kind::kMemory) return growth;
+  const std::uint64_t share = std::min(first_share_bytes_, share_bytes(held_bytes));
+  return share == kUnknown ? growth : std::min(growth, less(share, held_bytes));
+}
+
 Status Space::check_disk(int file, const std::string& path, std::uint64_t held_bytes,
                          std::uint64_t more_bytes, std::uint64_t part) const {
   const DiskSpace disk = disk_space(file);
   if (disk.total_bytes == 0) return Status::ok();  // unlimited, as a tmpfs may be, or unknown
   const std::uint64_t floor = free_space_floor(disk.total_bytes) / part;
-  const std::uint64_t free = kind_ == Kind::kLateDisk
-                                 ? std::min(disk.free_bytes,
-                                            less(first_free_bytes_, held_bytes * local_ranks_))
-                                 : disk.free_bytes;
+  const std::uint64_t free = seen_free_bytes(disk.free_bytes, held_bytes);
   if (free >= floor + more_bytes * local_ranks_) return Status::ok();
   return Status::error(human_bytes(free) + " free, of which " + human_bytes(floor) +
                        " are left to the application: " + path);

@@ -62,6 +62,10 @@ class Space {
   Status check(int file, const std::string& path, std::uint64_t held_bytes,
                std::uint64_t more_bytes, Use use) const;
 
+  /// Returns by how many bytes each of the local processes' files may grow now; ~0: no limit.
+  /// held_bytes: as in check(). 0 if the file system of `path` cannot be queried.
+  std::uint64_t growth_bytes(const std::string& path, std::uint64_t held_bytes) const;
+
   /// Returns the share of memory at the time of limit(); ~0 if the file system is not in memory.
   std::uint64_t memory_bytes() const noexcept { return first_share_bytes_; }
 
@@ -69,6 +73,7 @@ class Space {
   Status check_disk(int file, const std::string& path, std::uint64_t held_bytes,
                     std::uint64_t more_bytes, std::uint64_t part) const;
   std::uint64_t share_bytes(std::uint64_t held_bytes) const;
+  std::uint64_t seen_free_bytes(std::uint64_t free_bytes, std::uint64_t held_bytes) const noexcept;
 
   std::uint32_t local_ranks_ = 0;  ///< 0: no limit
   Kind kind_ = Kind::kDisk;

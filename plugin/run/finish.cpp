@@ -54,7 +54,7 @@ void Session::end(Collective* collective, const PeerPresence& presence) {
     return recorder_->finish(EndState::kFinalized);
   }();
   if (!stored.is_ok()) {
-    const bool goes_on = recorder_->is_out_of_space() &&
+    const bool goes_on = !recorder_->has_stopped() &&
                          options_.values.buffer_policy == config::BufferPolicy::kFlight;
     notes_.push_back("rank " + std::to_string(facts_.world_rank) +
                      (goes_on ? " recorded fewer calls: " : " stopped recording to disk: ") +

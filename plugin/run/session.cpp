@@ -176,6 +176,7 @@ Status Session::open_trace(const ProcessInfo& info) {
     recorder.on_tenth_used = [policy = recorder.policy](const BufferUse& use) {
       const std::string line = buffer_use_text(use, policy);
       if (!line.empty()) say(line);
+      return !line.empty();
     };
   recorder_ = std::make_unique<Recorder>(std::move(recorder));
   status.update(recorder_->open(info));

@@ -15,16 +15,16 @@ TEST(FreeSpace, HasNothingAtFirst) { EXPECT_EQ(FreeSpace().find(1), FreeSpace::k
 
 TEST(FreeSpace, JoinsPiecesOnBothSides) {
   FreeSpace space;
-  space.add(100, 10);
-  space.add(120, 10);
+  space.add(FreeSpace::piece(100, 10));
+  space.add(FreeSpace::piece(120, 10));
   EXPECT_EQ(space.find(11), FreeSpace::kNone);
-  space.add(110, 10);
+  space.add(FreeSpace::piece(110, 10));
   EXPECT_EQ(space.find(30), 100u);
 }
 
 TEST(FreeSpace, GivesTheBeginAndKeepsTheRest) {
   FreeSpace space;
-  space.add(100, 30);
+  space.add(FreeSpace::piece(100, 30));
   EXPECT_EQ(space.bytes_at(100), 30u);
   space.take(100, 10);
   EXPECT_EQ(space.find(20), 110u);
@@ -39,7 +39,7 @@ TEST(FreeSpace, NeverGivesAByteTwice) {
   FreeSpace space;
   std::set<std::uint64_t> model;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> used;
-  space.add(1000, 5000);
+  space.add(FreeSpace::piece(1000, 5000));
   for (std::uint64_t i = 1000; i < 6000; ++i) model.insert(i);
   for (int round = 0; round < 20'000; ++round) {
     if (random() % 2 == 0) {
@@ -53,11 +53,11 @@ TEST(FreeSpace, NeverGivesAByteTwice) {
       std::swap(used[random() % used.size()], used.back());
       const auto [place, bytes] = used.back();
       used.pop_back();
-      space.add(place, bytes);
+      space.add(FreeSpace::piece(place, bytes));
       for (std::uint64_t i = place; i < place + bytes; ++i) model.insert(i);
     }
   }
-  for (const auto& [place, bytes] : used) space.add(place, bytes);
+  for (const auto& [place, bytes] : used) space.add(FreeSpace::piece(place, bytes));
   EXPECT_EQ(space.find(5000), 1000u);
 }
 

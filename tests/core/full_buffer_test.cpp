@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <barrier>
 #include <filesystem>
 #include <new>
@@ -31,31 +32,92 @@ TEST_F(FullBufferTest, TellsOnceHowLongTheRestLastsWhenATenthIsUsed) {
   for (const BufferPolicy policy : {BufferPolicy::kStop, BufferPolicy::kFlight}) {
     std::vector<BufferUse> told;
     const std::uint64_t bound_bytes = std::uint64_t{8} << 20;
-    Recorder& recorder = make(bound_bytes, policy,
-                              [&](const BufferUse& use) { told.push_back(use); });
+    Recorder& recorder = make(bound_bytes, policy, [&](const BufferUse& use) {
+      told.push_back(use);
+      return true;
+    });
     on_a_thread([&] { record(recorder, 0, 10'000); });
     EXPECT_TRUE(told.empty()) << "of some 60 kB";
     on_a_thread([&] { record(recorder, 0, 1'500'000); });
     ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told[0].bound_bytes, bound_bytes);
+    EXPECT_EQ(told[0].limit_bytes, bound_bytes);
     EXPECT_GE(told[0].used_bytes, bound_bytes / 10);
     EXPECT_LT(told[0].used_bytes, bound_bytes / 5);
+    EXPECT_GT(told[0].recorded_bytes, 0u);
     EXPECT_GT(told[0].elapsed_ns, 0u);
     (void)recorder.finish(EndState::kFinalized);
     std::filesystem::remove(directory_ / "rank-0.mgt");
   }
 }
 
+TEST_F(FullBufferTest, AsksAgainUntilItIsToldOrNothingIsLeft) {
+  int asked = 0;
+  Recorder& recorder = make(std::uint64_t{2} << 20, BufferPolicy::kStop, [&](const BufferUse& use) {
+    EXPECT_GT(use.rest_ns(), 0u);
+    return ++asked == 3;
+  });
+  on_a_thread([&] { record(recorder, 0, 600'000); });
+  EXPECT_EQ(asked, 3);
+}
+
+/// What is told is compared in calls, so that it does not depend on how fast they are made.
+TEST_F(FullBufferTest, TheRestLastsAboutAsLongAsIsTold) {
+  for (const int thread_count : {1, 8}) {
+    std::atomic<std::uint64_t> calls{0};
+    double told = 0;  // rest in relation to the time so far
+    double called = 0;
+    Recorder& recorder = make(
+        std::uint64_t{4} << 20, BufferPolicy::kStop, [&](const BufferUse& use) {
+          told = static_cast<double>(use.rest_ns()) / static_cast<double>(use.elapsed_ns);
+          called = static_cast<double>(calls.load());
+          return true;
+        });
+    const auto is_full = [&] {
+      return recorder.losses()[static_cast<std::size_t>(LossCause::kBufferFull)] != 0;
+    };
+    std::barrier<> turn(thread_count);
+    std::vector<std::thread> threads;
+    std::atomic<std::uint64_t> full_after{0};
+    for (int i = 0; i < thread_count; ++i) {
+      threads.emplace_back([&] {
+        for (std::uint32_t round = 0; round < 4000; ++round) {
+          if (!is_full()) {
+            record(recorder, round * 500, 500);
+            calls += 500;
+          } else if (full_after == 0) {
+            full_after = calls.load();
+          }
+          turn.arrive_and_wait();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    (void)recorder.finish(EndState::kFinalized);
+    ASSERT_GT(full_after.load(), 0u);
+    ASSERT_GT(told, 0);
+    const double lasted = (static_cast<double>(full_after.load()) - called) / called;
+    EXPECT_GT(told, lasted / 3) << thread_count << " threads";
+    EXPECT_LT(told, lasted * 3) << thread_count << " threads";
+    std::filesystem::remove(directory_ / "rank-0.mgt");
+  }
+}
+
 TEST(BufferUse, RestIsOfTheRateSoFar) {
-  EXPECT_EQ((BufferUse{100, 1000, 50}.rest_ns()), 450u);
-  EXPECT_EQ((BufferUse{0, 1000, 50}.rest_ns()), 0u);
-  EXPECT_EQ((BufferUse{1000, 1000, 50}.rest_ns()), 0u);
-  EXPECT_EQ((BufferUse{1001, 1000, 50}.rest_ns()), 0u) << "definitions may exceed the bound";
+  const auto rest = [](std::uint64_t used, std::uint64_t recorded) {
+    return BufferUse{
+        .used_bytes = used, .limit_bytes = 1000, .recorded_bytes = recorded, .elapsed_ns = 50}
+        .rest_ns();
+  };
+  EXPECT_EQ(rest(100, 100), 450u);
+  EXPECT_EQ(rest(100, 10), 4500u);
+  EXPECT_EQ(rest(100, 0), 0u);
+  EXPECT_EQ(rest(1000, 100), 0u);
+  EXPECT_EQ(rest(1001, 100), 0u) << "definitions may exceed the bound";
 }
 
 TEST_F(FullBufferTest, ATenthThatIsUsedIsToldThoughMemoryForTheTextRunsOut) {
   Recorder& recorder = make(std::uint64_t{1} << 20, BufferPolicy::kStop,
-                            [](const BufferUse&) { throw std::bad_alloc(); });
+                            [](const BufferUse&) -> bool { throw std::bad_alloc(); });
   on_a_thread([&] { record(recorder, 0, 100'000); });
   EXPECT_EQ(recorder.losses()[static_cast<std::size_t>(LossCause::kNoBuffer)], 1u)
       << "counted, and nothing else happens";

@@ -163,6 +163,47 @@ TEST_F(PackedRecordingTest, AKillOfThreadsThatDropEachOthersChunksLosesWhatIsCou
   EXPECT_GT(dropped_count, static_cast<std::uint64_t>(kRounds) * 200);
 }
 
+/// On network and copy-on-write file systems a kill costs the chunk in use, of 1 MiB at most, and
+/// with it the first one if that is not full.
+constexpr std::uint64_t kCallsOfAPrivateChunk = 65'528;
+
+TEST_F(PackedRecordingTest, AKillLosesTheChunkInUseIfChunksArePrivate) {
+  backing_ = trace::Backing::kWritten;
+  std::mt19937 random(14);
+  for (int i = 0; i < kRounds / 5; ++i) {
+    const std::uint64_t returned = kill_a_recording_process(
+        std::uint64_t{256} << 20, BufferPolicy::kStop, 70'000 + random() % 150'000);
+    const auto found = numbers();
+    ASSERT_EQ(found.size(), 1u);
+    ASSERT_GE(found[0].size() + 1 + kCallsOfAPrivateChunk, returned) << i;
+    ASSERT_LE(found[0].size(), returned + 1);
+    ASSERT_FALSE(found[0].empty());
+    ASSERT_EQ(found[0].front(), 0u);
+    expect_consecutive(found[0]);
+  }
+}
+
+TEST_F(PackedRecordingTest, AKillOfAFlightRecorderLosesTheChunkInUseIfChunksArePrivate) {
+  backing_ = trace::Backing::kWritten;
+  std::mt19937 random(15);
+  std::uint64_t dropped_count = 0;
+  for (int i = 0; i < kRounds / 5; ++i) {
+    const std::uint64_t returned = kill_a_recording_process(
+        std::uint64_t{2400} << 10, BufferPolicy::kFlight, 400'000 + random() % 300'000);
+    const auto found = numbers();
+    ASSERT_EQ(found.size(), 1u);
+    expect_consecutive(found[0]);
+    std::unique_ptr<trace::TraceFile> file;
+    ASSERT_TRUE(trace::TraceFile::open(path(), file).is_ok());
+    const std::uint64_t lost = file->definitions()
+                                   .losses[static_cast<std::size_t>(LossCause::kBufferFull)];
+    ASSERT_GE(lost + found[0].size() + 1 + kCallsOfAPrivateChunk, returned) << i;
+    ASSERT_LE(lost + found[0].size(), returned + 1 + kCallsOfAPrivateChunk) << i;
+    dropped_count += lost;
+  }
+  EXPECT_GT(dropped_count, static_cast<std::uint64_t>(kRounds) * 200);
+}
+
 /// A reader of a running process whose chunks are dropped and overwritten all the time reads calls
 /// that were made, in their order, or none.
 TEST_F(PackedRecordingTest, ARunningFlightRecorderShowsNoCallThatWasNotMade) {

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -20,7 +21,7 @@ namespace megascope {
 class RecorderTest : public testing::Test {
  protected:
   Recorder& make(std::uint64_t size_bytes, BufferPolicy policy,
-                 std::function<void(const BufferUse&)> on_tenth_used = {}) {
+                 std::function<bool(const BufferUse&)> on_tenth_used = {}) {
     static auto* const
         recorders = new std::vector<std::unique_ptr<Recorder>>;  // never destroyed, as in a program
     auto& recorder = recorders->emplace_back(
@@ -28,7 +29,8 @@ class RecorderTest : public testing::Test {
                                                    .size_bytes = size_bytes,
                                                    .policy = policy,
                                                    .use_tsc = false,
-                                                   .on_tenth_used = std::move(on_tenth_used)}));
+                                                   .on_tenth_used = std::move(on_tenth_used),
+                                                   .backing = backing_}));
     ProcessInfo info;
     info.pid = getpid();
     info.run_id = "test";
@@ -77,6 +79,7 @@ class RecorderTest : public testing::Test {
   }
 
   const test::TemporaryDirectory directory_;
+  std::optional<trace::Backing> backing_;  ///< nothing: as the file system needs it
 };
 
 /// On a thread of its own: a thread keeps the buffer of its first recorder.

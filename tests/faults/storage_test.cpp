@@ -102,6 +102,21 @@ TEST(Storage, IsFullByAQuota) {
   EXPECT_EQ(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
 }
 
+TEST(Storage, ThatAQuotaFillsKeepsTheNewestWithFlight) {
+  Trial trial("cheap", kManyCalls);
+  trial.with("QUOTA_OF_SCRATCH=1500000").with("MEGASCOPE_BUFFER_POLICY=flight");
+  const Ending ending = run(
+      trial.preloaded_with(std::string(MEGASCOPE_TEST_LIBRARY) + ":" MEGASCOPE_TEST_QUOTA));
+  EXPECT_EQ(ending.exit_code, 0) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "rank 0 recorded fewer calls: "), 1) << ending.err;
+  EXPECT_EQ(occurrences(ending.err, "Disk quota exceeded"), 1) << ending.err;
+  expect_all_accounted_for(trial, LossCause::kStorage);
+  const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
+  EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
+  EXPECT_GT(read.call_count(), 60'000u);
+}
+
 TEST(Storage, IsReservedThoughSignalsInterrupt) {
   Trial trial("cheap", kManyCalls);
   trial.with("SIGNALS=1");
@@ -320,6 +335,21 @@ TEST(FileSizeLimit, IsKept) {
   }
 }
 
+TEST(FileSizeLimit, KeepsTheNewestWithFlight) {
+  Trial trial("cheap", kManyCalls);
+  ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()), nullptr);
+  trial.with("MEGASCOPE_BUFFER_POLICY=flight").before_exec([] {
+    limit(RLIMIT_FSIZE, rlim_t{2} << 20);
+  });
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "file-size limit"), 1) << err;
+  expect_all_accounted_for(trial, LossCause::kStorage);
+  const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
+  EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
+  EXPECT_GT(read.call_count(), 60'000u);
+}
+
 TEST(FileSizeLimit, IsKeptByExports) {
   Trial trial("cheap", 3000);
   ASSERT_NE(Ledger::open((trial.directory() / "book.0").c_str()), nullptr);
@@ -336,7 +366,20 @@ TEST(Descriptors, UsedUpStopTheTraceOnly) {
   Trial trial("exhaust-and-return-descriptors", kManyCalls);
   const std::string err = expect_unharmed(trial);
   EXPECT_EQ(occurrences(err, "Too many open files"), 1) << err;
-  expect_all_accounted_for(trial, LossCause::kStorage);
+  EXPECT_EQ(occurrences(err, "rank 0 stopped recording to disk: "), 1) << err;
+  expect_all_accounted_for(trial, LossCause::kNoBuffer);
+}
+
+TEST(Descriptors, UsedUpForAWhileCostAFlightRecorderThatTimeOnly) {
+  Trial trial("exhaust-and-return-descriptors", kManyCalls);
+  trial.with("MEGASCOPE_BUFFER_POLICY=flight");
+  const std::string err = expect_unharmed(trial);
+  EXPECT_EQ(occurrences(err, "rank 0 recorded fewer calls: "), 1) << err;
+  expect_all_accounted_for(trial, LossCause::kNoBuffer);
+  const Read read = trial.trace();
+  ASSERT_FALSE(read.locations.empty());
+  EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
+  EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
 }
 
 TEST(Descriptors, UsedUpForGoodLeaveTheProgramAlone) {

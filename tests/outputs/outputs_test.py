@@ -94,8 +94,24 @@ class StandardError(Case):
             lines = [line for line in done.stderr.splitlines() if "the rest lasts about" in line]
             self.assertEqual(len(lines), 1, done.stderr)
             said[policy] = lines[0]
-        self.assertRegex(said["stop"], r"rank 0 used [\d.]+ KiB of [\d.]+ MiB in [\d.]+ s: the rest lasts about .*, then recording stops \(MEGASCOPE_BUFFER_POLICY=flight")
+            used, size, rate, rest = self.bytes_and_seconds(lines[0])
+            self.assertEqual(size, 4 * 2**20)
+            self.assertAlmostEqual((size - used) / rate / rest, 1, delta=0.1, msg=lines[0])
+            # What 4096 calls of 16 bytes in some 5 s take when they are packed: 3 to 10 bytes for each.
+            self.assertTrue(4096 * 3 / 15 < rate < 4096 * 10 / 4, lines[0])
+        self.assertRegex(said["stop"], r"then recording stops \(MEGASCOPE_BUFFER_POLICY=flight")
         self.assertRegex(said["flight"], r"then the oldest records are dropped \(a larger MEGASCOPE_BUFFER_SIZE")
+
+    def bytes_and_seconds(self, line):
+        """The figures of "rank 0 used 452 KiB of 4 MiB and records 5 KiB per second: the rest lasts about 12 min"."""
+        found = re.search(r"rank 0 used (.*) of (.*) and records (.*) per second: the rest lasts about (.*) at this rate", line)
+        self.assertTrue(found, line)
+        scale = {"B": 1, "KiB": 2**10, "MiB": 2**20, "s": 1, "min": 60, "h": 3600}
+        values = []
+        for text in found.groups():
+            parts = text.split()
+            values.append(sum(float(number) * scale[unit] for number, unit in zip(parts[::2], parts[1::2])))
+        return values
 
     def test_a_data_file_that_has_its_number_is_left_alone(self):
         data = self.directory / "data"
