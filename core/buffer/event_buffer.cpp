@@ -144,7 +144,12 @@ bool EventBuffer::rebase(std::uint64_t ticks) noexcept {
 void EventBuffer::release() noexcept {
   const std::uint64_t calls = end(/*is_owner=*/true);
   const std::lock_guard lock(mutex_);
-  if (is_usable() && chunk_ != discard_) recorder_.note_storage(release_kept(calls));
+  if (is_usable() && chunk_ != discard_) {
+    if (const Status status = release_kept(calls); !status.is_ok()) {
+      recorder_.note_storage(status);
+      recorder_.is_passing(status) ? drop_full(calls) : count_dropped(calls);
+    }
+  }
   if (aside_.chunk != nullptr)
     recorder_.note_storage(status_of([&] { return recorder_.store_.release(aside_.chunk); }));
   aside_ = {};

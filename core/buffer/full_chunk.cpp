@@ -16,8 +16,9 @@ bool EventBuffer::next_chunk() noexcept {
   if (chunk_ == discard_) {
     if (aside_.chunk != nullptr) return begin_chunk(discard_);
     count_dropped(calls);
+    // With windows of steps, these may be records that are not wanted.
     const bool tries_again = recorder_.options().policy == BufferPolicy::kFlight &&
-                             !recorder_.has_stopped();
+                             !recorder_.options().has_windows && !recorder_.has_stopped();
     trace::ChunkHeader* const chunk = tries_again ? recorder_.first_chunk(lacks_descriptor_)
                                                   : nullptr;
     if (chunk == nullptr) return begin_chunk(discard_);

@@ -74,9 +74,14 @@ int ChunkStore::open_file(Status& status) const {
   return file;
 }
 
+/// Compares without allocating: memory may be what is missing.
 bool ChunkStore::is_lack_of_descriptors(const Status& status) const {
-  return !status.is_ok() && (status.message() == failed("cannot open", EMFILE).message() ||
-                             status.message() == failed("cannot open", ENFILE).message());
+  const std::string_view message = status.message();
+  const auto ends_with = [message](int error_number) {
+    char buffer[128] = "";
+    return message.ends_with(strerror_r(error_number, buffer, sizeof buffer));
+  };
+  return message.starts_with("cannot open ") && (ends_with(EMFILE) || ends_with(ENFILE));
 }
 
 /// Returns the error. If it says that the file cannot grow, events are refused from then on.
@@ -152,6 +157,8 @@ ChunkHeader* ChunkStore::acquire(std::size_t bytes, std::size_t min_bytes, Statu
   const files::Descriptor file(open_file(status));
   if (!file.is_open()) return nullptr;
   status = ask_for_space(file.number(), bytes, use);
+  // Private memory, too, must have a place that can be written to.
+  if (status.is_ok()) status = is_beyond_limit(next_offset_ + bytes, use);
   if (status.is_ok() && use == Use::kEvents) status = write_definitions(file.number());
   ChunkHeader* const chunk = status.is_ok() ? map(file.number(), next_offset_, bytes, use, status)
                                             : nullptr;
@@ -180,6 +187,12 @@ ChunkHeader* ChunkStore::acquire_free(std::size_t bytes, Status& status) {
   ChunkHeader* const chunk = status.is_ok()
                                  ? map(file.number(), offset, bytes, Use::kEvents, status)
                                  : nullptr;
+  if (chunk == nullptr && is_out_of_space() && refusals_ < kMaxRefusals) {
+    // Trimmed space for which there are no blocks any more. It is not tried again.
+    ++refusals_;
+    take_free(offset, bytes);
+    status = Status::ok();
+  }
   if (chunk == nullptr) return nullptr;
   open_.push_back({chunk, offset, bytes, Use::kEvents});
   take_free(offset, bytes);

@@ -134,8 +134,10 @@ bool TraceFile::hold_open_chunk(Chunks& chunks) {
 }
 
 bool TraceFile::hold_open_chunks() {
-  const auto hold = [this](Chunks& chunks) { return hold_open_chunk(chunks); };
-  return std::ranges::all_of(locations_, hold) && std::ranges::all_of(hooks_, hold);
+  bool are_held = true;  // each is tried, also after one that was not
+  for (Chunks& chunks : locations_) are_held &= hold_open_chunk(chunks);
+  for (Chunks& chunks : hooks_) are_held &= hold_open_chunk(chunks);
+  return are_held;
 }
 
 /// Adds a chunk. Returns its size in the file; 0 if it is damaged, so that

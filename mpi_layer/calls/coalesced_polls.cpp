@@ -117,10 +117,12 @@ void settle_entry(MpiThread& thread, CallRecord& call, std::uint64_t leave_ticks
   const std::uint64_t elapsed_ticks = leave_ticks - run.last_ticks;
   const std::uint64_t poll_count = run.planned - run.untimed;
   call.enter_ticks = run.last_ticks;
-  if (elapsed_ticks <= thread.ticks_per_us) {
+  // An entry is estimated only where no callback made calls in this one, which are not to come
+  // before it.
+  if (elapsed_ticks <= thread.ticks_per_us && run.end == buffer.cursor()) {
     call.enter_ticks += std::min(poll_count * run.period_ticks, elapsed_ticks);
     const std::uint64_t duration = call.enter_ticks - run.enter_ticks;
-    if (run.end == buffer.cursor() && duration < kLongDuration) set_times(run, duration, 0);
+    if (duration < kLongDuration) set_times(run, duration, 0);
   } else {
     stage(thread, {.kind = FactKind::kUncertain, .bytes = elapsed_ticks});
     run.dense_count += poll_count;

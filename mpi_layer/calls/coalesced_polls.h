@@ -13,7 +13,7 @@
 ///
 /// In a long sequence most calls are untimed: the clock is read once for several of them
 /// (docs/decisions/0016). An untimed call of C takes its own path through the wrapper
-/// (Wrapper::poll()); one of Fortran takes the same path as others, without reading the clock.
+/// (Wrapper::poll()); of Fortran, each is timed.
 namespace megascope::mpi {
 
 /// Returns whether the function is a test or probe that returns at once.

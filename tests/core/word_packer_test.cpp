@@ -105,7 +105,9 @@ TEST_F(WordPackerTest, LoopsOfMoreRecordsThanAreRememberedAreKept) {
         call(words, 10, {FactKind::kSend, {pack_words(peer, 7), pack_words(64, kNoRequest)}});
     }
     const std::size_t bytes = expect_same(words);
-    if (peers < 255) EXPECT_LE(bytes, static_cast<std::size_t>(peers) * (10 + 4 * 5));
+    if (peers < 255) {
+      EXPECT_LE(bytes, static_cast<std::size_t>(peers) * (10 + 4 * 5));
+    }
   }
 }
 
