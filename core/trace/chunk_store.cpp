@@ -187,6 +187,7 @@ ChunkHeader* ChunkStore::acquire_free(std::size_t bytes, Status& status) {
   ChunkHeader* const chunk = status.is_ok()
                                  ? map(file.number(), offset, bytes, Use::kEvents, status)
                                  : nullptr;
+  constexpr int kMaxRefusals = 3;
   if (chunk == nullptr && is_out_of_space() && refusals_ < kMaxRefusals) {
     // Trimmed space for which there are no blocks any more. It is not tried again.
     ++refusals_;

@@ -114,11 +114,10 @@ TEST(Report, SumsTheUnpackedBytesOfTheTraces) {
     ProcessDefinitions definitions;
     definitions.info.world_rank = rank;
     definitions.info.world_size = 3;
+    RankFacts facts;
+    facts.unpacked_trace_bytes = std::uint64_t{1} << 32;
     RunReport travelled;
-    ASSERT_TRUE(parse(bytes_of(summarize(definitions, Profile(),
-                                         {.unpacked_trace_bytes = std::uint64_t{1} << 32})),
-                      travelled)
-                    .is_ok());
+    ASSERT_TRUE(parse(bytes_of(summarize(definitions, Profile(), facts)), travelled).is_ok());
     merge(report, travelled);
   }
   EXPECT_EQ(report.unpacked_trace_bytes, std::uint64_t{3} << 32);
