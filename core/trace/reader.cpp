@@ -45,7 +45,8 @@ Status TraceFile::open(const files::Base& directory, const std::string& name,
     Status status = open_once(directory, name, result);
     if (!status.is_ok() || result->is_one_moment_) return status;
     const Extent now = result->extent();
-    if (now == last) return status;  // it is damaged: its process was killed, or records no call
+    // It is damaged: its process was killed.
+    if (now == last && liveness_of(result->definitions().info) != Liveness::kRuns) return status;
     last = now;
   }
   return Status::ok();  // chunks that were overwritten meanwhile look the same; the present content

@@ -306,7 +306,7 @@ TEST_F(PackedRecordingTest, ATruncatedFileHasItsWholeChunks) {
 /// A reader that has opened a running process's trace reads no record of a chunk that replaced the
 /// one that it knows.
 TEST_F(PackedRecordingTest, AChunkThatWasOverwrittenSinceIsAGap) {
-  Recorder& recorder = make(std::uint64_t{600} << 10, BufferPolicy::kFlight);
+  Recorder& recorder = make(std::uint64_t{800} << 10, BufferPolicy::kFlight);
   on_a_thread([&] {
     record(recorder, 0, 200'000);
     std::unique_ptr<trace::TraceFile> file;

@@ -240,8 +240,8 @@ TEST(Descriptors, UsedUpForAWhileCostAFlightRecorderThatTimeOnly) {
   expect_all_accounted_for(trial, LossCause::kNoBuffer);
   const Read read = trial.trace();
   ASSERT_FALSE(read.locations.empty());
-  EXPECT_EQ(read.locations[0].front().function, "MPI_Init");
   EXPECT_EQ(read.locations[0].back().function, "MPI_Finalize");
+  EXPECT_GT(read.call_count(), 1u) << "the buffer that was in use when descriptors came back";
 }
 
 TEST(Descriptors, UsedUpForGoodLeaveTheProgramAlone) {
