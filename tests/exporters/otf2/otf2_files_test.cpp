@@ -108,7 +108,7 @@ TEST(Otf2Files, BlockingOperationsLastAsLongAsTheCall) {
       ElementsAre(HasSubstr("IO_CREATE_HANDLE 20 "),
                   "IO_OPERATION_BEGIN 30 " + data +
                       "Mode: READ, Operation Flags: NONE, Bytes Request: 100, Matching Id: "
-                      "4294967296 ADDITIONAL ATTRIBUTES: (\"file_offset\" <82>; UINT64; 4096)",
+                      "4294967296 ADDITIONAL ATTRIBUTES: (\"file_offset\" <83>; UINT64; 4096)",
                   "IO_OPERATION_COMPLETE 40 " + data + "Bytes Result: 60, Matching Id: 4294967296",
                   "IO_OPERATION_BEGIN 50 " + data +
                       "Mode: WRITE, Operation Flags: {COLLECTIVE}, Bytes Request: 8, Matching Id: "
