@@ -17,6 +17,7 @@
 #include "mpi_layer/own_communication/step_control.h"
 #include "mpi_layer/table/regions.h"
 
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -205,9 +206,10 @@ namespace {
 void record_end(Interface interface) noexcept {
   if (!enter_slow_path(interface, kRecords)) return;
   MpiThread* thread = t_thread;
-  const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  if (thread->active_frame != 0)
-    (void)nest_slow_path(*thread, {Fn::kNone, frame, nullptr});  // a call that was left
+  // No call is open when MPI_Finalize is called, so that one that is noted as open was left,
+  // wherever its frame was.
+  constexpr std::uintptr_t kBeyondAll = std::numeric_limits<std::uintptr_t>::max();
+  if (thread->active_frame != 0) (void)nest_slow_path(*thread, {Fn::kNone, kBeyondAll, nullptr});
   CallRecord call;
   call.fn = Fn::Finalize;
   call.enter_ticks = clock::ticks(thread->use_tsc);
