@@ -115,7 +115,7 @@ TEST_F(FlightTest, AFileSizeLimitKeepsTheNewest) {
 
 /// Chunks that are full while the program holds all descriptors are lost; nothing else is.
 TEST_F(FlightTest, DescriptorsThatAreUsedUpForAWhileCostTheChunksOfThatTime) {
-  for (const std::uint64_t mebibytes : {64, 1}) {  // grows, or drops the oldest
+  for (const std::uint64_t mebibytes : {64U, 1U}) {  // grows, or drops the oldest
     Recorder& recorder = make(mebibytes << 20, BufferPolicy::kFlight);
     constexpr std::uint32_t kBefore = 300'000;
     constexpr std::uint32_t kDuring = 100'000;

@@ -53,7 +53,7 @@ TEST(FlowIds, AreShortAndEqualAtBothEnds) {
   rank3.add_comm(0x1234, "only there", kWorld, {2, 3});
   const CommId there = rank3.add_comm(0xABCD, "pair", kWorld, {3, 0});
   for (const std::int32_t tag : {0, 7, 8, 127, 128, 2047, 2048, (1 << 20) - 1}) {
-    for (const std::uint64_t number : {0, 1, 255}) {
+    for (const std::uint64_t number : {0U, 1U, 255U}) {
       EXPECT_TRUE(FlowIds::is_short(sent(rank0, kWorld, 3, tag, number))) << tag;
       EXPECT_EQ(sent(rank0, kWorld, 3, tag, number), received(rank3, kWorld, 0, tag, number));
       EXPECT_TRUE(FlowIds::is_short(sent(rank0, here, 0, tag, number))) << tag;
@@ -77,7 +77,7 @@ TEST(FlowIds, DifferForAllMessagesAndCollectives) {
     for (const CommId comm : {kWorld, copy, reversed}) {
       for (std::int32_t peer = 0; peer < kRanks; ++peer) {
         for (const std::int32_t tag : {0, 1, 7, 8, 127, 128, 2047, 2048, 1 << 19, 1 << 20}) {
-          for (const std::uint64_t number : {0, 1, 2, 8, 1 << 14, 1 << 30}) {
+          for (const std::uint64_t number : {0U, 1U, 2U, 8U, 1U << 14, 1U << 30}) {
             known.insert(sent(process, comm, peer, tag, number));
             ++count;
           }
